@@ -341,6 +341,13 @@ static bool widen_upper_half(struct peep *p, struct insn *in)
     return true;
 }
 
+static struct opnd low_half(struct peep *p, struct opnd x)
+{
+    struct form narrow = form_of(INSN_cvt, PT_u16);
+    narrow.from = PT_u32;
+    return peep_make(p, narrow, 1, &x);
+}
+
 static struct opnd shift_right(struct peep *p, struct opnd x, int by)
 {
     return by ? peep_make(p, form_of(INSN_shr, PT_u32), 2, (struct opnd[]){x, opnd_int(CLASS_b32, by)}) : x;
@@ -350,7 +357,8 @@ static struct opnd shift_right(struct peep *p, struct opnd x, int by)
  *
  *     shr a, w, 20; and x, a, 15    =>    shr.u32 a, w, 4; and b, a, 0x000f000f; or c, b, {more, more}; shr h, c, 16
  *
- * The field of w that lies 16 bits from x needs the same shr, and, or. pack_high_halves saves the last shr. */
+ * The same shr, and, or serve the field of w that lies 16 bits above or below x. pack_high_halves removes the last
+ * shr where two such registers are packed. */
 static struct opnd half_with(struct peep *p, struct opnd x, int64_t more)
 {
     enum { HALF = 16 };
@@ -372,10 +380,7 @@ static struct opnd half_with(struct peep *p, struct opnd x, int64_t more)
     }
     word = peep_make(p, form_of(INSN_or, PT_b32), 2,
                      (struct opnd[]){word, opnd_int(CLASS_b32, mask ? more | more << HALF : more)});
-    word = shift < HALF ? word : shift_right(p, word, HALF);
-    struct form narrow = form_of(INSN_cvt, PT_u16);
-    narrow.from = PT_u32;
-    return peep_make(p, narrow, 1, &word);
+    return low_half(p, shift < HALF ? word : shift_right(p, word, HALF));
 }
 
 /* cvt.rn.f16.s32 h, (x + c)    =>    or.b32 y, x, 0x6400; cvt.u16.u32 z, y; sub.rn.f16 h, z, 1024 - c
@@ -402,8 +407,7 @@ static bool convert_few_bits(struct peep *p, struct insn *in)
     if (bits_of(p, x) >= (uint64_t)one || c < -one || c > one)
         return false;
     const enum dtype dt = is_bf16 ? DT_bf16 : DT_f16;
-    struct form sub = form_of(INSN_sub, (enum ptype)in->form.type), narrow = form_of(INSN_cvt, PT_u16);
-    narrow.from = PT_u32;
+    struct form sub = form_of(INSN_sub, (enum ptype)in->form.type);
     sub.mods[0] = MOD_rn;
     struct opnd less = opnd_int(CLASS_b32, (int64_t)double_to_bits(dt, (double)(one - c))),
                 y = half_with(p, x, (int64_t)double_to_bits(dt, (double)one)),
@@ -411,7 +415,7 @@ static bool convert_few_bits(struct peep *p, struct insn *in)
     opnds[0] = in->opnds[0];
     in->opnds = opnds;
     in->form = sub;
-    less = peep_make(p, narrow, 1, &less);
+    less = low_half(p, less);
     rewrite(in, INSN_sub, 3, y, less);
     return true;
 }

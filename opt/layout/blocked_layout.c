@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* blocked_layout.c: computes the order of a tile's dimensions in memory, and the layout that coalesces accesses for it. It
- * assigns a tile's coordinate bits to registers, lanes and warps. In each dimension, the lowest bits come first:
+/* blocked_layout.c: computes the order of a tile's dimensions in memory, and, for an order, the layout that coalesces
+ * accesses. It assigns a tile's coordinate bits to registers, lanes and warps. In each dimension, the lowest bits come
+ * first:
  *
  *     64 x 32, order 1 0, n = 4, 4 warps     columns  4 in a thread's registers, 8 in lanes
  *                                            rows     4 in lanes, 4 in warps, 4 in registers */
@@ -11,7 +12,7 @@
 enum { THREADS_PER_WARP = 1 << LANE_BITS };
 
 /* Estimates the difference between neighbouring elements of v along d, for the choice of a layout. A division reduces
- * the difference, a remainder keeps it. Values from memory have the largest difference. */
+ * the difference, and a remainder does not change it. For values from memory, the estimate is INT32_MAX. */
 static int64_t step_along(const struct value *v, int d, int *budget)
 {
     const int64_t most = INT32_MAX;

@@ -33,9 +33,9 @@ const struct layout *layout_after(const struct op *o, const struct layout *l);
 
 /* -- blocked_layout.c -- */
 struct axis_table;
-/* Sorts the dimensions of an access by the length of runs of consecutive addresses, longest first; for equal lengths, the last
- * dimension comes first. If no dimension has such runs, the dimension with the smallest step comes first, because
- * the lanes of a warp then access the fewest cache lines. Looks at `most` ops at most for each step. */
+/* Sorts the dimensions of an access by the length of runs of consecutive addresses, longest first; for equal lengths,
+ * the last dimension comes first. If no dimension has such runs, the dimension with the smallest step comes first,
+ * because the lanes of a warp then access the fewest cache lines. Reads at most `most` ops to estimate a step. */
 void order_in_memory(struct axis_table *axes, const struct value *ptr, int most, int *order);
 
 /* Computes the layout that coalesces along `order`, a list of dimensions from the most contiguous one on. Each thread

@@ -230,7 +230,7 @@ static int64_t vector_bytes(const struct ring_plan *p, const struct op *load)
 
 /* Returns the bytes of shared memory that o needs while the rings are live. A buffer inside a loop, or used by a loop,
  * is live together with the rings, because the next iteration of the loop uses the rings again. Other buffers count as
- * 0, because they can take the memory of the rings behind the last use of the rings. */
+ * 0, because they can take the memory of the rings after its last use. */
 static int64_t other_bytes_of(const struct op *o, void *ctx)
 {
     const struct ring_plan *p = ctx;

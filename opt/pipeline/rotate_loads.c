@@ -15,6 +15,9 @@
  * iteration. The address of a copy may depend on a moved value, for example on the number of a page or of an expert.
  * In this case pipeline_loops.c loads the value one iteration before it starts the copy.
  *
+ * The figure shows where load_ahead.c's loads stand. A load of a scalar or vector stands behind the ops that read the
+ * value that it replaces (%g), so that ptxas needs no copy from %next to %g.
+ *
  * A load can move if it is not volatile, if pure ops compute its address, mask and default from the loop's counter and
  * carried values, and if at least one of these three changes in the loop. If the loop writes memory, only loads that
  * are marked as invariant can move. */
@@ -156,7 +159,7 @@ static void load_first(const struct rotation *r, struct value **first)
         first[i] = load_masked(r, &b, &map, NULL, r->loads[i], live);
 }
 
-/* Loads, at the start of an iteration, the values for the next iteration. */
+/* Builds, at the start of an iteration, the loads for the next iteration. */
 static void load_next(const struct rotation *r, struct value **next)
 {
     struct builder b = build_before(r->body->first);
@@ -206,9 +209,9 @@ static struct op *last_reader(const struct block *body, const struct value *v)
     return last;
 }
 
-/* Moves a load behind the ops that compute with the value that it replaces. The load then writes the registers of this
- * value. If it stood in front of these ops, ptxas would copy its result to those registers somewhere in the iteration,
- * and the copy would wait for the load. */
+/* Moves a load behind the ops that compute with the value that it replaces, so that the load writes this value's
+ * registers. If the load stood in front of these ops, ptxas would copy its result to the registers in the same
+ * iteration, and the copy would wait for the load. */
 static void delay(struct op *load)
 {
     const struct value *old = value_replaced_by(load);

@@ -20,8 +20,8 @@ bool fits_ahead(const struct module *m, const struct layout *l);
 /* Returns whether rotate_loads could move this load, with ROTATES_tiles, if the loop around the load wrote no
  * memory. */
 bool can_rotate_load(const struct op *load);
-/* If only later iterations of the `for` around the load use its result, returns the carried value with whose users the
- * load shares registers: the value that the load replaces. Otherwise returns NULL. */
+/* If only later iterations of the `for` around the load use its result, returns the carried value that the result
+ * replaces: the load can write the registers of this value once the iteration has read it. Otherwise returns NULL. */
 const struct value *value_replaced_by(const struct op *load);
 /* Returns whether o only gives another shape to values, so that its result needs no registers of its own. */
 bool passes_registers(const struct op *o);

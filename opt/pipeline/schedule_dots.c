@@ -34,6 +34,8 @@
  * A dot that starts early makes accumulators and operands live longer. If these would need too many registers, the
  * pass starts the next dot in program order instead, behind all ops that precede it in the program.
  *
+ * A load for a later iteration stays behind the ops that read the value that it replaces (rotate_loads.c).
+ *
  * The function `keeps_order` says which two ops with side effects must keep their order. Waits for mbarriers keep
  * their order among each other and relative to arrivals, so that a producer cannot deadlock. Needs: layouts; all
  * passes that turn loads into copies have run. Leaves: valid SSA. */
@@ -299,7 +301,7 @@ static bool takes_registers(const struct value *v)
     const struct op *o = v->def;
     return v->type->kind != TY_shared && type_elem_bits(v->type) > 1 &&
            (!type_is_tile(v->type) || type_is_float(type_elem(v->type))) &&
-           !(o && (o->code == OP_const || o->code == OP_splat || op_has(o, FREE)));
+           !(o && (o->code == OP_const || passes_registers(o)));
 }
 
 /* Returns whether an op of `rest`, or an op in the regions of such an op, uses v. The bounds and initial values of

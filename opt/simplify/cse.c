@@ -6,8 +6,9 @@
  *
  * The pass walks regions in order with a scoped hash table, which holds the ops that dominate the current op. A load
  * can replace another only if no op between them may write, so the load's entry records the number of writes before
- * the load. Eviction priorities do not count: those of the first load stay. An assertion disappears if an earlier one has the same condition and mask. The pass does not replace ops
- * with regions. Needs: valid SSA. Leaves: no new dead ops. */
+ * the load. Loads are equal even if their eviction priorities differ; that of the first load stays. An assertion
+ * disappears if an earlier one has the same condition and mask. The pass does not replace ops with regions. Needs:
+ * valid SSA. Leaves: no new dead ops. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 

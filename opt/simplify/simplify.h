@@ -10,6 +10,7 @@
 #include "ir/ir.h"
 
 /* -- cse.c -- */
+/* Returns whether two ops have equal attributes, apart from eviction priorities. */
 bool attrs_equal(const struct op *a, const struct op *b);
 
 /* -- dce.c -- */
@@ -18,7 +19,8 @@ bool op_is_dead(const struct op *o); /* whether o has neither a use nor a side e
  * carries the values of `old` for which `keep` is true (NULL: all), and nmore further values, whose initial values
  * are `more`. The caller appends the values that the body yields for these (loop_yield). */
 struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value *const *more);
-void loop_yield(struct op *loop, int nmore, struct value *const *more); /* appends `more` to the yielded values */
+/* Appends `more` to the values that the loop's body yields. */
+void loop_yield(struct op *loop, int nmore, struct value *const *more);
 /* Builds an i1 at b that is 1 if the loop runs at least one iteration. */
 struct value *loop_runs(struct builder *b, const struct op *loop);
 

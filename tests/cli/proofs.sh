@@ -243,7 +243,7 @@ grep -q 'in this launch it may reach 0 to 1000, and the tensor has 1000' found |
 [ "$NESO_BUILD" = build ] || exit $status
 cd "$NESO_ROOT" || exit 1
 work=$(mktemp -d)
-every=4 least=150; [ -n "${EVERY:-}" ] && every=1 least=500
+every=4 least=200; [ -n "${EVERY:-}" ] && every=1 least=500
 judge() { "$NESO" check --accesses "$1" >"$2/${1##*/}" 2>&1; }
 export -f judge
 for f in tests/programs/*.py; do head -n 1 "$f" | grep -q '^# runs:.*interpreter' && echo "$f"; done |

@@ -111,7 +111,8 @@ class Sources:
         for used, attributes in names_used(text).items():
             if used in scope and used != name:
                 head += self._bind(used, scope[used], attributes, scope)
-                for called in [scope[used], *(getattr(scope[used], a, None) for a in attributes)]:
+                members = vars(scope[used]) if isinstance(scope[used], types.ModuleType) else {}
+                for called in [scope[used], *(members.get(a) for a in attributes)]:
                     check_result_used(text, called)
         between = "\n" * max(1, line - (1 if decorator else 0) - 1)
         self.texts[module] = "; ".join(head) + between + (decorator + "\n" if decorator else "") + text + "\n"

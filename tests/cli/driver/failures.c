@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* failures.c: compiles, loads, launches and releases five kernels. It repeats this for each kernel in two series of
  * runs. In run i of the first series, allocation number i fails; in run i of the second series, driver call number i
- * fails. A series ends when a run succeeds. With a STRIDE of n, the first series makes only every nth allocation fail. Every failure must be reported with its reason, and all memory and driver
- * objects must be released. The test needs the fake driver (cuda.c) as libcuda.so.1.
- */
+ * fails. A series ends when a run succeeds. With a stride of n, only every nth allocation fails. Every failure must be
+ * reported with its reason, and all memory and driver objects must be released. The test needs the fake driver (cuda.c)
+ * as libcuda.so.1. */
 #include "neso.h"
 #include "tests/cli/driver/fake.h"
 
@@ -244,7 +244,8 @@ static void fail_calls(struct fake *fake, int which, const char *cache)
     check(!fake->refused && n > 10, "a run gets by", n);
 }
 
-/* Arguments: STRIDE [the folder of the cache, where later runs find the entries that earlier runs wrote]. */
+/* The first argument is the stride of the allocations that fail. The second one, if it is given, is the folder of the
+ * cache; later runs find the entries that earlier runs wrote. */
 int main(int argc, char **argv)
 {
     const long stride = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
