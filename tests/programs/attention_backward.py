@@ -183,14 +183,15 @@ def times(D, causal, short, long, warps, stages):
                                             SHORT=short, LONG=long, D=D, num_warps=warps, num_stages=stages))
 
 
-if sys.argv[1:] == ['time']:
-    for D in 64, 128:
-        for causal in False, True:
-            for tile in (32, 128, 4, 5), (64, 128, 8, 2), (64, 64, 4, 3):
-                times(D, causal, *tile)
-elif len(sys.argv) > 3:
-    D, causal = int(sys.argv[1]), bool(int(sys.argv[2]))
-    tiles = [(32, 128, 4, 5), (32, 128, 4, 3), (64, 128, 8, 2), (64, 64, 4, 3), (64, 128, 4, 2)]
-    assert sum(check(int(n), D, causal, tiles) for n in sys.argv[3:]) == 0
-else:
-    assert check(128, 64, True, [(32, 64, 4, 3)]) + check(128, 128, True, [(64, 64, 4, 3)]) + check(128, 64, False, [(32, 128, 4, 5), (64, 64, 4, 3)]) == 0
+if __name__ == '__main__':
+    if sys.argv[1:] == ['time']:
+        for D in 64, 128:
+            for causal in False, True:
+                for tile in (32, 128, 4, 5), (64, 128, 8, 2), (64, 128, 8, 3), (64, 64, 4, 2), (64, 64, 4, 3), (128, 128, 8, 3):
+                    times(D, causal, *tile)
+    elif len(sys.argv) > 3:
+        D, causal = int(sys.argv[1]), bool(int(sys.argv[2]))
+        tiles = [(32, 128, 4, 5), (32, 128, 4, 3), (64, 128, 8, 2), (64, 64, 4, 3), (64, 128, 4, 2)]
+        assert sum(check(int(n), D, causal, tiles) for n in sys.argv[3:]) == 0
+    else:
+        assert check(128, 64, True, [(32, 64, 4, 3)]) + check(128, 128, True, [(64, 64, 4, 3)]) + check(128, 64, False, [(32, 128, 4, 5), (64, 64, 4, 3)]) == 0
