@@ -16,7 +16,8 @@
  * volatile loads, atomics and some other ops (WALL) end a segment. The pass places the dots of a segment one by one.
  * The next dot is the first one that depends on no wait that is not placed yet. If there is no such dot, it is the
  * first dot in program order. In front of each dot, the pass places the ops that the dot needs: first those that need
- * no result of a dot in flight, then the others. Each wait stands directly in front of the first op that needs it.
+ * no result of a dot in flight, then the others. Reads of vectors in shared memory also stand in front of the dot if
+ * their values are used behind the wait for it. Each wait stands directly in front of the first op that needs it.
  * Behind each dot, the pass places the stores, copies and other ops with effects that no later dot needs, because they
  * execute while the dot runs. Each wait leaves as many groups pending as dots have started behind the dot for which it
  * waits. If operand a of a dot is in registers, it becomes an operand and a result of the wait for this dot, so that
@@ -73,6 +74,7 @@ struct node {
     bool done;    /* the node is placed */
     bool wanted;  /* the node is one of those that mark_wanted marks */
     bool blocked; /* the node is a wait for a dot that is not placed yet, or depends on such a wait */
+    bool behind;  /* the node is the wait for the dot that mark_behind marks, or depends on this wait */
 };
 
 /* A value in registers. */
@@ -509,6 +511,45 @@ static int accumulator_of(const struct segment *s, const struct node *dot)
     return o ? number_of(s, o) : -1;
 }
 
+/* Marks the wait for the dot, and the nodes that depend on this wait. */
+static void mark_behind(struct segment *s, int dot)
+{
+    const struct op *wait = wait_of(s->nodes.at[dot].op);
+    for (int i = 0; i < s->nodes.n; i++) {
+        struct node *n = &s->nodes.at[i];
+        n->behind = n->op == wait;
+        for (int k = 0; k < n->before.n; k++)
+            n->behind |= s->nodes.at[n->before.at[k]].behind;
+    }
+}
+
+/* Returns whether a marked node computes with v. */
+static bool is_used_behind(const struct segment *s, const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct op *o = op_ancestor_in(u->user, s->nodes.at[0].op->block);
+        const int i = number_of(s, o);
+        if (passes_registers(o) ? is_used_behind(s, op_result(o)) : i >= 0 && s->nodes.at[i].behind)
+            return true;
+    }
+    return false;
+}
+
+/* Places the reads of vectors in shared memory whose values are first needed behind the wait for the dot. The latency
+ * of such a read passes before the dot starts. Between the start and the wait, the read would delay the arithmetic
+ * that stands behind the wait. */
+static void place_vector_reads(struct segment *s, int dot)
+{
+    mark_blocked(s);
+    mark_behind(s, dot);
+    for (int i = 0; i < s->nodes.n; i++) {
+        const struct op *o = s->nodes.at[i].op;
+        if (o->code == OP_shared_load && op_result(o)->type->rank == 1 && !s->nodes.at[i].blocked &&
+            is_used_behind(s, op_result(o)))
+            place(s, i);
+    }
+}
+
 /* Places the ops that the dot needs, and then the dot. The ops that are not blocked come first, then the blocked ones,
  * and last the op that computes the accumulator. A wait is placed directly in front of the first op that depends on
  * it. */
@@ -522,6 +563,7 @@ static void start_dot(struct segment *s, int dot)
             if (n->wanted && i != acc && n->effect != AWAITS_DOT && (pass > 0 || !n->blocked))
                 place(s, i);
         }
+    place_vector_reads(s, dot);
     place(s, dot);
 }
 
