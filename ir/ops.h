@@ -195,7 +195,7 @@ OP(shared_store, "buf x",   "",  0, A(vec),    layout, WRITES,         shared_st
 OP(shared_load,  "buf",     "r", 0, A(vec)|A(at), layout, READS,       shared_load,  "a whole tile, or a part, from a buffer (given type)")
 OP(shared_gather,"buf i",   "r", 0, A(axis),   layout, READS,          shared_gather,"the elements at index i along axis of a buffer that is laid out in order (given type)")
 OP(shared_count, "buf x mask?", "", 0, 0,      layout, WRITES,         shared_count, "adds 1 to element x of the buffer, where x is in range and mask is not 0")
-OP(shared_stage,  "buf i",   "r", 0, A(order),  layout, PURE|FREE,      shared_stage,  "stage i of a buffer, as a buffer of one stage; dimension d of the result is dimension order[d] of buf")
+OP(shared_stage,  "buf i",   "r", 0, A(order),  layout, PURE|FREE,      shared_stage,  "stage i of a buffer, as a buffer of one stage; dimension d of the result is dimension order[d] of buf; without order, the result may have any type that fits into the stage")
 OP(opaque,       "x",       "r", 0, 0,         layout, PURE,           same,         "copies x so that ptxas does not know that the result equals x")
 OP(warp_all,     "x",       "r", 0, 0,         layout, PURE,           warp_all,     "1 if all elements of x (i1) in the threads of this warp are 1; differs between warps. Decides an `if` whose second arm is correct for any x")
 OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "puts the tile into shared memory (given type), from which an asynchronous unit reads it; into buf if given")

@@ -810,12 +810,20 @@ static const struct type *type_shared_stage(struct module *m, const struct type 
     return type_shared(m, type_elem(buf), buf->rank, shape, layout_intern(m, &l), 1);
 }
 
+/* Returns whether a buffer of type t, with one stage, fits into a stage of buf. */
+static bool fits_in_stage(const struct type *t, const struct type *buf)
+{
+    return t && t->kind == TY_shared && t->layout && t->nstages == 1 &&
+           type_elems(t) * type_elem_bytes(t) <= type_elems(buf) * type_elem_bytes(buf);
+}
+
 const char *rule_shared_stage(struct module *m, const struct op *o, const struct type **types)
 {
     const struct type *buf = opnd(o, 0);
     if (buf->kind != TY_shared)
         return wrong(m, "%s is no buffer", ir(m, buf));
-    types[0] = type_shared_stage(m, buf, op_attr(o, ATTR_order));
+    const bool is_given = !op_attr(o, ATTR_order) && fits_in_stage(given(o), buf);
+    types[0] = is_given ? given(o) : type_shared_stage(m, buf, op_attr(o, ATTR_order));
     if (!types[0])
         return wrong(m, "order permutes other dimensions than those of %s", ir(m, buf));
     return want_type(m, "the stage", opnd(o, 1), type_scalar(m, DT_i32));

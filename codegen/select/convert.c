@@ -142,7 +142,7 @@ struct place buffer_place(struct select *s, const struct value *buf)
 {
     const struct op *o = buf->def;
     if (o && o->code == OP_shared_stage) {
-        const struct type *t = buf->type;
+        const struct type *t = op_opnd(o, 0)->type;
         struct place p = buffer_place(s, op_opnd(o, 0));
         int64_t i, stage = type_elems(t) * type_elem_bytes(t);
         if (value_const_int(op_opnd(o, 1), &i)) {

@@ -50,7 +50,7 @@ static struct opnd warpgroup_start(struct select *s, const struct layout *acc, c
 /* Returns the descriptor of a stage, which differs from the first stage's descriptor only in the address. */
 static struct opnd descriptor_of_stage(struct select *s, struct opnd first, const struct value *stage)
 {
-    const struct type *t = stage->type;
+    const struct type *t = op_opnd(stage->def, 0)->type;
     int64_t skip = type_elems(t) * type_elem_bytes(t) >> UNIT_BITS;
     struct opnd stage_address = in_reg(s, tile_of(s, op_opnd(stage->def, 1))[0]),
                 d = mir_reg(s->m, CLASS_b64);

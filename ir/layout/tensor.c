@@ -82,7 +82,9 @@ static bool boxes_with(struct boxes *b, const struct layout *l, int elem_bytes, 
     *b = (struct boxes){.swizzle = m ? CHUNK << m : 0};
     int at = fill_box(b, natural, l, elem_bytes, order, b->swizzle);
     int row = b->shape[inner] * elem_bytes, bytes = elem_bytes << at;
-    if (row < CHUNK || (m && row != b->swizzle) || (at < l->nbits[IN_offset] && bytes < ALIGN))
+    bool is_row = row == elem_bytes << l->nbits[IN_offset]; /* such a buffer is not aligned for a swizzle */
+    if (row < CHUNK || (m && is_row) || (m && row != b->swizzle) ||
+        (at < l->nbits[IN_offset] && bytes < ALIGN))
         return false;
     for (; at < l->nbits[IN_offset]; at++) {
         if (natural[at] & (natural[at] - 1))

@@ -225,5 +225,8 @@ int build_coordinates(struct affine_table *t, struct builder *b, const struct ac
 /* -- tma_alignment.c: is p * bytes a multiple of 16? If this depends on arguments, adds a guard that the launch
  * checks. Returns false if it is not a multiple, or if no guard can express the condition -- */
 bool guard_aligned(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g);
+/* Returns whether all boxes of the access start at a multiple of 16 bytes in each launch. The elements have this number
+ * of bytes. */
+bool is_known_aligned(struct affine_table *t, const struct access *a, int64_t bytes);
 
 #endif

@@ -19,7 +19,8 @@
  * excludes the rewrite. If the program wraps row indices (% M), the map loads 0 for the wrapped rows. This is legal
  * if no op combines different rows, and if the masks of all stores exclude the wrapped rows. If the number of the
  * first or of the last row is loaded from memory, a constant is added to the coordinates of the rows (tma_shift.c).
- * Needs: traced ops. Leaves: the ops that computed addresses, for dce. */
+ * A vector becomes a copy if the loop computes an operand of a dot from it, and if the dot's other operand becomes
+ * one. Needs: traced ops. Leaves: the ops that computed addresses, for dce. */
 #include "ir/target/engine.h"
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
@@ -39,6 +40,8 @@ struct candidate {
     struct tensor_map map;
     struct guards guards;
     const char *why; /* the reason why the load stays a load; NULL: it becomes a copy */
+    /* If the load is a vector: the load of the tile with which its copy shares stages of a ring. Otherwise NULL. */
+    const struct op *beside;
 };
 
 struct raising {
@@ -100,6 +103,24 @@ static bool has_same_readers(const struct op *load)
 static bool may_pay(const struct op *load)
 {
     return is_operand(op_result(load), load->block) && has_same_readers(load);
+}
+
+/* If the loop computes an operand of a dot from the vector that `load` loads, returns the load of the dot's other
+ * operand where this may become a copy. Otherwise returns NULL. The vector's copy then shares a stage with this tile,
+ * and the consumers need neither copy the vector nor wait for each other. */
+static const struct op *load_beside(const struct op *load)
+{
+    const struct type *t = op_result(load)->type;
+    const bool fits = t->rank == 1 && type_elems(t) * type_elem_bytes(t) % STAGE_ALIGN == 0;
+    const struct op *dot = fits ? dot_computed_from(op_result(load)) : NULL;
+    for (int i = DOT_a; dot && i <= DOT_b; i++) {
+        const struct op *o = op_opnd(dot, i)->def;
+        while (o && o->code == OP_trans)
+            o = op_opnd(o, 0)->def;
+        if (o && o->code == OP_load && o->block == load->block && dot_is_async(dot) && may_pay(o))
+            return o;
+    }
+    return NULL;
 }
 
 /* Dimension `dim` of v is contiguous in memory, and hence in the copied tile. Returns whether all dots that read v
@@ -284,8 +305,10 @@ int map_add(struct func *f, const struct tensor_map *m)
 static const char *why_not(struct raising *r, struct candidate *c)
 {
     struct op *o = c->load;
-    const char *why = may_pay(o) ? box_of(r->t, o, &c->a)
-                                 : "no dot of its block, or of all its loops, reads it from shared memory";
+    c->beside = load_beside(o);
+    const char *why = c->beside || may_pay(o)
+                          ? box_of(r->t, o, &c->a)
+                          : "no dot of its block, or of all its loops, reads it from shared memory";
     why = why ? why : shift_starts(r->t, &c->a, &c->guards);
     if (why)
         return why;
@@ -303,6 +326,8 @@ static const char *why_not(struct raising *r, struct candidate *c)
     why = map_of(r->t, &c->a, op_result(o)->type, c->dims, &c->map);
     if (why || !guards_of(r->t, &c->a, &c->guards))
         return why ? why : "the launcher cannot compute a guard";
+    if (c->beside && !is_known_aligned(r->t, &c->a, type_elem_bytes(op_result(o)->type)))
+        return "it is a vector, and in some launches it may start at no multiple of 16 bytes";
     if (!guard_aligned(r->t, &c->a.dims[c->a.contiguous].start, type_elem_bytes(op_result(o)->type),
                        &c->guards))
         return "rows of its tiles may begin at no multiple of 16 bytes";
@@ -384,6 +409,16 @@ static void keep_together(struct raising *r)
         }
 }
 
+/* A vector becomes a copy only if the tile beside it does. It needs no alignment that only a launch can check, because
+ * without such a vector the launch would not use the fallback kernel. */
+static void keep_vectors_beside_tiles(struct raising *r)
+{
+    for (int i = 0; i < r->loads.n; i++)
+        for (int k = 0; k < r->loads.n; k++)
+            if (r->loads.at[i]->beside == r->loads.at[k]->load && r->loads.at[k]->why)
+                r->loads.at[i]->why = "the tile beside it stays a load";
+}
+
 /* Dots that are not asynchronous leave the tensor cores idle while the warps of the CTA wait for a stage and load
  * fragments from it. Another CTA of the SM, or another warpgroup, fills this time. If a CTA has one warpgroup, and
  * its rings take more than half of the SM's shared memory, all loads stay loads: threads then copy, and load
@@ -462,6 +497,7 @@ void opt_raise_tma_load(struct func *f)
     func_walk(f, visit, &r);
     keep_together(&r);
     keep_two_ctas(&r);
+    keep_vectors_beside_tiles(&r);
     for (int i = 0; i < r.loads.n; i++) {
         struct candidate *c = r.loads.at[i];
         opt_explain(f, (struct explanation){c->why ? DECISION_stays_a_load : DECISION_load_by_map,

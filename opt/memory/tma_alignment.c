@@ -14,16 +14,22 @@
 
 enum { LOG_ALIGN = 4 };
 
+/* Returns a power of two, at most 16, that divides the scalar v. */
+static int divisor_of_value(struct affine_table *t, const struct value *v)
+{
+    if (!t->axes)
+        t->axes = axis_analyse(t->f);
+    int log = axis_of(t->axes, v)->log_divisible[0];
+    return 1 << (log < LOG_ALIGN ? log : LOG_ALIGN);
+}
+
 /* Returns a number that divides the value of the term. */
 static int64_t divisor_of(struct affine_table *t, const struct term *x)
 {
     int64_t n = x->factor;
     for (int i = 0; i < x->natoms; i++) {
         const struct value *v = atom_of(t, x->atoms[i]).value;
-        if (!t->axes)
-            t->axes = axis_analyse(t->f);
-        int log = v ? axis_of(t->axes, v)->log_divisible[0] : 0;
-        n *= 1 << (log < LOG_ALIGN ? log : LOG_ALIGN);
+        n *= v ? divisor_of_value(t, v) : 1;
     }
     return n;
 }
@@ -78,4 +84,15 @@ bool guard_aligned(struct affine_table *t, const struct poly *p, int64_t bytes, 
     if (poly_const(&uniform, &known))
         return known * bytes % MAP_ALIGN == 0;
     return guard(t, &uniform, bytes, g);
+}
+
+bool is_known_aligned(struct affine_table *t, const struct access *a, int64_t bytes)
+{
+    struct guards g = {0};
+    bool is =
+        divisor_of_value(t, t->f->body->args.at[a->base]) == MAP_ALIGN && guard_aligned(t, &a->offset, 1, &g);
+    for (int d = 0; d < a->ndims && is; d++)
+        is = d == a->contiguous ? guard_aligned(t, &a->dims[d].start, bytes, &g)
+                                : guard_aligned(t, &a->dims[d].stride, 1, &g);
+    return is && !g.n;
 }

@@ -19,6 +19,10 @@ bool is_over_programs(const struct op *o); /* whether o is the loop over the pro
 /* Returns whether a producer warp could compute these coordinates and copy the tile of `load`. Only such a load may
  * become a tensor_load. */
 bool producer_can_copy(const struct op *load, struct value *const *coords, int ncoords);
+enum { STAGE_ALIGN = 128 }; /* a tensor map copies to a multiple of this number of bytes in shared memory */
+/* Returns the last dot of v's block of which the block computes an operand from v: by elementwise ops, broadcasts and
+ * expand_dims. Returns NULL if v has other users too, or if there is no such dot. */
+const struct op *dot_computed_from(const struct value *v);
 
 /* -- plan_copies.c -- */
 /* Returns whether pipeline_loops will probably copy the tile of load o to shared memory. Each reader can then load

@@ -11,12 +11,15 @@
  * around its batches ask for, or as many as fit into shared memory. If all batches of a ring stand outside of
  * loops, the ring has one stage. If inner loops read the tiles, as attention's loop over K and V reads the tile of
  * Q, two stages suffice: the copy of the next tile then overlaps these loops. Two batches share a ring if neither
- * stands in a loop around the other, and if they have the same number of buffers with the same types. For example,
- * the two loops of causal attention, with and without a mask, share rings. The plan also says which dots stay in
+ * stands in a loop around the other, and if they have equally many tiles with equal elements. For example, the two
+ * loops of causal attention, with and without a mask, share rings; if one loop has smaller tiles, these use the
+ * start of each buffer. A vector from which the loop computes an operand of a dot goes through the ring of the dot's
+ * other operand. The plan also says which dots stay in
  * flight, and which readers load a tile into registers instead of reading it from the ring. The plan changes no
  * op. */
 #include "opt/pipeline/plan_rings.h"
 
+#include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
 #include "opt/layout/layouts.h"
@@ -41,6 +44,35 @@ static const struct op *dot_for(const struct take *t)
         if (starts_dot(u->user) && (!first || op_is_before(u->user, first)))
             first = u->user;
     return t->put ? first : t->first;
+}
+
+/* Sets *last to the last dot of block b of which b computes an operand from v. Returns false if v has a user outside the
+ * block, or a user that is neither elementwise nor broadcasts nor such a dot. */
+static bool find_dot_from(const struct value *v, const struct block *b, int depth, const struct op **last)
+{
+    if (depth > value_params(v)->pipeline_loops_depth)
+        return false;
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        if (o->block != b)
+            return false;
+        if (op_has(o, MULTIPLIES)) {
+            if (u == &o->opnds[DOT_acc])
+                return false;
+            *last = *last && op_is_before(o, *last) ? *last : o;
+        } else if (!(op_has(o, ELEMENTWISE) || o->code == OP_broadcast || o->code == OP_expand_dims ||
+                     o->code == OP_convert || o->code == OP_trans || o->code == OP_to_shared) ||
+                   !find_dot_from(op_result(o), b, depth + 1, last)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const struct op *dot_computed_from(const struct value *v)
+{
+    const struct op *last = NULL;
+    return find_dot_from(v, v->def->block, 0, &last) ? last : NULL;
 }
 
 bool op_passes_tile(const struct op *o)
@@ -86,6 +118,11 @@ static bool goes_to_buffer(const struct value *v)
     return goes;
 }
 
+static bool is_vector(const struct op *load)
+{
+    return op_result(load)->type->rank == 1;
+}
+
 /* Sets the buffer's type, with the contiguous dimension last, as it is in a tensor_load's tile. */
 static void choose_type(struct ring_plan *p, struct take *t)
 {
@@ -94,7 +131,11 @@ static void choose_type(struct ring_plan *p, struct take *t)
     if (!t->put) {
         const struct type *tile = op_result(t->load)->type;
         struct layout l;
-        layout_panels(&l, tile->shape, type_elem_bytes(tile), COLUMNS);
+        layout_init(&l, 1, tile->shape);
+        for (int i = 0; i < l.dim_bits[0]; i++)
+            layout_add(&l, IN_offset, UINT32_C(1) << i);
+        if (!is_vector(t->load))
+            layout_panels(&l, tile->shape, type_elem_bytes(tile), COLUMNS);
         t->type = type_shared(m, type_elem(tile), tile->rank, tile->shape, layout_intern(m, &l), 1);
         return;
     }
@@ -122,24 +163,48 @@ const struct type *take_view(struct module *m, const struct take *t, const int *
     return type_shared(m, type_elem(t->type), t->type->rank, shape, layout_intern(m, &l), 1);
 }
 
-static bool load_is_known(const struct ring_plan *p, const struct op *load)
+/* Returns the batch that contains the load's tile, or NULL. */
+static struct batch *batch_with(const struct ring_plan *p, const struct op *load)
 {
     for (int i = 0; i < p->batches.n; i++)
         for (int k = 0; k < p->batches.at[i].takes.n; k++)
             if (p->batches.at[i].takes.at[k].load == load)
-                return true;
-    return false;
+                return &p->batches.at[i];
+    return NULL;
 }
 
-static void note_take(struct op *o, void *ctx)
+/* Returns the batch of the tile that shares its stages with the vector t, or NULL. */
+static struct batch *batch_beside(struct ring_plan *p, const struct take *t)
 {
-    struct ring_plan *p = ctx;
+    const struct op *dot = dot_computed_from(op_result(t->load));
+    for (int i = DOT_a; dot && i <= DOT_b; i++) {
+        const struct op *put = op_opnd(dot, i)->def;
+        int by[RANK_MAX];
+        const struct op *load = put && put->code == OP_to_shared ? loaded_by(put, by) : NULL;
+        struct batch *g = load ? batch_with(p, load) : NULL;
+        if (g)
+            return g;
+    }
+    return NULL;
+}
+
+/* Returns the batch of the block whose tiles the same dot reads, or NULL. */
+static struct batch *batch_of(struct ring_plan *p, const struct take *t, const struct block *b)
+{
+    for (int i = 0; i < p->batches.n; i++)
+        if (p->batches.at[i].block == b && dot_for(&p->batches.at[i].takes.at[0]) == dot_for(t))
+            return &p->batches.at[i];
+    return NULL;
+}
+
+static void note_take(struct ring_plan *p, struct op *o, bool vectors)
+{
     struct take t = {.put = o->code == OP_to_shared ? o : NULL, .dim = {0, 1}};
     if (t.put)
         t.load = loaded_by(o, t.dim);
     else if (o->code == OP_tensor_load && !goes_to_buffer(op_result(o)))
         t.load = o;
-    if (!t.load || load_is_known(p, t.load))
+    if (!t.load || batch_with(p, t.load) || is_vector(t.load) != vectors)
         return;
     if (t.load->block != o->block || !stands_in_loops(t.load) || !slice_add_place(&p->needed, t.load))
         diag_bug(p->func->module->diag, t.load->loc, "no producer can copy %%%s", op_result(t.load)->name);
@@ -147,30 +212,40 @@ static void note_take(struct op *o, void *ctx)
     choose_type(p, &t);
     for (int d = 0; d < t.type->rank; d++)
         t.order[t.dim[d]] = d;
-    const struct op *dot = dot_for(&t);
-    struct batch *g = NULL;
-    for (int i = 0; i < p->batches.n; i++)
-        if (p->batches.at[i].block == o->block && dot_for(&p->batches.at[i].takes.at[0]) == dot)
-            g = &p->batches.at[i];
+    struct batch *g = vectors ? batch_beside(p, &t) : batch_of(p, &t, o->block);
     if (!g) {
         VEC_PUSH(p->arena, &p->batches, ((struct batch){.block = o->block}));
         g = &p->batches.at[p->batches.n - 1];
     }
     VEC_PUSH(p->arena, &g->takes, t);
+    g->bytes += (int)buffer_bytes(t.type);
 }
 
-/* Returns whether batch k can use the ring of batch i, which stands in front of batch k in the program. Both
- * batches must have tiles of the same types. Neither batch may stand inside the block of the other: one batch would
- * hold a stage while the other waits for a stage, which is a deadlock. */
+static void note_tile(struct op *o, void *ctx)
+{
+    note_take(ctx, o, false);
+}
+
+static void note_vector(struct op *o, void *ctx)
+{
+    note_take(ctx, o, true);
+}
+
+/* Returns whether batch k can use the ring of batch i, which stands in front of batch k in the program. The buffers of a
+ * ring hold the largest tiles of its batches, but tiles of one buffer must have equal elements. One batch may have
+ * vectors in addition. Neither batch may stand inside the block of the other: one batch would hold a stage while the
+ * other waits for a stage, which is a deadlock. */
 static bool can_share(const struct ring_plan *p, int i, int k)
 {
     const struct batch *a = &p->batches.at[i], *b = &p->batches.at[k];
-    if (a->takes.n != b->takes.n || block_is_inside(a->block, b->block) ||
-        block_is_inside(b->block, a->block))
+    if (block_is_inside(a->block, b->block) || block_is_inside(b->block, a->block))
         return false;
-    for (int j = 0; j < a->takes.n; j++)
-        if (a->takes.at[j].type != b->takes.at[j].type)
+    for (int j = 0; j < a->takes.n || j < b->takes.n; j++) {
+        const struct type *x = j < a->takes.n ? a->takes.at[j].type : NULL,
+                          *y = j < b->takes.n ? b->takes.at[j].type : NULL;
+        if (x && y ? x->rank != y->rank || type_elem(x) != type_elem(y) : (x ? x : y)->rank > 1)
             return false;
+    }
     return true;
 }
 
@@ -183,6 +258,21 @@ static bool ring_takes(const struct ring_plan *p, int ring, int k)
     return true;
 }
 
+/* Makes the buffers of the ring large enough for the tiles of the batch. */
+static void add_to_ring(struct ring_plan *p, struct ring *r, const struct batch *g)
+{
+    for (int i = 0; i < g->takes.n; i++) {
+        struct take *t = &g->takes.at[i];
+        if (i == r->largest.n)
+            VEC_PUSH(p->arena, &r->largest, t);
+        else if (buffer_bytes(t->type) > buffer_bytes(r->largest.at[i]->type))
+            r->largest.at[i] = t;
+    }
+    r->bytes = 0;
+    for (int i = 0; i < r->largest.n; i++)
+        r->bytes += (int)buffer_bytes(r->largest.at[i]->type);
+}
+
 static void choose_rings(struct ring_plan *p)
 {
     for (int k = 0; k < p->batches.n; k++) {
@@ -190,12 +280,9 @@ static void choose_rings(struct ring_plan *p)
         g->ring = 0;
         while (g->ring < p->rings.n && !ring_takes(p, g->ring, k))
             g->ring++;
-        if (g->ring < p->rings.n)
-            continue;
-        struct ring r = {.first = k};
-        for (int i = 0; i < g->takes.n; i++)
-            r.bytes += (int)buffer_bytes(g->takes.at[i].type);
-        VEC_PUSH(p->arena, &p->rings, r);
+        if (g->ring == p->rings.n)
+            VEC_PUSH(p->arena, &p->rings, ((struct ring){.first = k}));
+        add_to_ring(p, &p->rings.at[g->ring], g);
     }
 }
 
@@ -238,7 +325,7 @@ static int64_t other_bytes_of(const struct op *o, void *ctx)
     int by[RANK_MAX];
     if (o->code == OP_load && loop && loop->code == OP_for && type_is_tile(op_result(o)->type))
         return vector_bytes(p, o);
-    if (o->code == OP_to_shared && load_is_known(p, loaded_by(o, by)))
+    if (o->code == OP_to_shared && batch_with(p, loaded_by(o, by)))
         return 0;
     const bool lives_on = o->code == OP_shared_alloc ? op_result(o)->uses->user->block != o->block
                                                      : loop || (o->code == OP_to_shared && enters_a_loop(o));
@@ -309,7 +396,8 @@ static void look_at_readers(struct ring_plan *p, struct batch *g)
     for (int i = 0; i < g->takes.n; i++) {
         const struct take *t = &g->takes.at[i];
         g->first = g->first && op_is_before(g->first, t->first) ? g->first : t->first;
-        g->into_registers |= goes_into_registers(p, t, op_result(t->load), same);
+        g->into_registers |= goes_into_registers(p, t, op_result(t->load), same) &&
+                             !(is_vector(t->load) && batch_beside(p, t) == g);
     }
     if (!g->into_registers && p->rings.at[g->ring].stages >= 2)
         g->wait = wait_of_carried_dot(g->block);
@@ -319,7 +407,8 @@ void plan_rings(struct ring_plan *p, struct func *f)
 {
     *p = (struct ring_plan){.func = f, .arena = f->module->scratch};
     map_init(&p->needed, p->arena);
-    func_walk(f, note_take, p);
+    func_walk(f, note_tile, p);
+    func_walk(f, note_vector, p);
     if (!p->batches.n)
         return;
     if (!slice_add_exits(&p->needed, f->body))

@@ -24,17 +24,22 @@ struct take {
 struct batch {
     struct block *block; /* the block of its takes */
     VEC(struct take) takes;
-    int ring;    /* the number of its ring; batches that share a ring have equally many takes with the same types */
+    int bytes;   /* the bytes of its takes */
+    int ring;    /* the number of its ring; takes of batches that share a ring have the same elements */
     int ncopied; /* while the producer is built: the number of takes whose copies are built */
     struct op *first;    /* the first reader of its tiles */
-    bool into_registers; /* some reader loads a tile into registers */
+    /* Some reader loads a tile into registers. Vectors from which the block computes an operand of a dot of the batch
+     * do not count: each warp has read such a vector before its part of the dot starts. */
+    bool into_registers;
     /* the wait for the block's only dot, if this dot stays in flight while the next one starts, or NULL */
     struct op *wait;
     VEC(struct value *) views; /* the views of the stages in this iteration */
 };
 
 struct ring {
-    int first;         /* the first batch, whose buffers the others use */
+    int first; /* the first batch */
+    /* for each buffer, the take with the most bytes: the buffer has its type, and holds the smaller takes too */
+    VEC(struct take *) largest;
     int stages, bytes; /* the number of stages; the bytes of one stage */
     struct value *full, *empty;
     /* Each warp releases stages itself. If false, one warp releases them for its warpgroup, after a dot of that

@@ -552,8 +552,8 @@ static void place_vector_reads(struct segment *s, int dot)
 
 /* Places the ops that the dot needs, and then the dot. The ops that are not blocked come first, then the blocked ones,
  * and last the op that computes the accumulator. A wait is placed directly in front of the first op that depends on
- * it. */
-static void start_dot(struct segment *s, int dot)
+ * it. Vectors are read early only if at most `room` registers are live then. */
+static void start_dot(struct segment *s, int dot, int room)
 {
     const int acc = accumulator_of(s, &s->nodes.at[dot]);
     mark_wanted(s, dot);
@@ -563,8 +563,13 @@ static void start_dot(struct segment *s, int dot)
             if (n->wanted && i != acc && n->effect != AWAITS_DOT && (pass > 0 || !n->blocked))
                 place(s, i);
         }
+    const int placed = s->order.n, peak = s->peak;
     place_vector_reads(s, dot);
     place(s, dot);
+    if (s->peak > room) {
+        unplace(s, placed, peak);
+        place(s, dot);
+    }
 }
 
 /* Places the ops with effects that are not blocked and that no remaining dot needs. */
@@ -611,10 +616,10 @@ static void find_order_in(struct segment *s, int room)
 {
     for (int dot; (dot = next_dot(s)) >= 0;) {
         const int placed = s->order.n, peak = s->peak;
-        start_dot(s, dot);
+        start_dot(s, dot, room);
         if (s->peak > room) {
             unplace(s, placed, peak);
-            start_dot(s, place_before_first_dot(s));
+            start_dot(s, place_before_first_dot(s), room);
         }
         place_under_dot(s);
     }

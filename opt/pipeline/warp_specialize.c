@@ -95,12 +95,12 @@ static void build_rings(struct specialize *w, struct builder *b)
 {
     for (int i = 0; i < w->plan.rings.n; i++) {
         struct ring *r = &w->plan.rings.at[i];
-        const struct batch *g = &w->plan.batches.at[r->first];
-        for (int k = 0; k < g->takes.n; k++) {
-            const struct type *t = g->takes.at[k].type;
+        for (int k = 0; k < r->largest.n; k++) {
+            struct take *x = r->largest.at[k];
+            const struct type *t = x->type;
             t = type_shared(w->func->module, type_elem(t), t->rank, t->shape, t->layout, r->stages);
-            b->loc = g->takes.at[k].load->loc;
-            g->takes.at[k].buf = build_buffer(b, t, op_result(g->takes.at[k].load)->name);
+            b->loc = x->load->loc;
+            x->buf = build_buffer(b, t, op_result(x->load)->name);
         }
         r->full = build_buffer(b, barrier_type(w->func->module, r->stages), "full");
         r->empty = build_buffer(b, barrier_type(w->func->module, r->stages), "empty");
@@ -108,8 +108,8 @@ static void build_rings(struct specialize *w, struct builder *b)
     for (int i = 0; i < w->plan.batches.n; i++)
         for (int k = 0; k < w->plan.batches.at[i].takes.n; k++) {
             struct take *t = &w->plan.batches.at[i].takes.at[k];
-            t->buf = w->plan.batches.at[w->plan.rings.at[w->plan.batches.at[i].ring].first].takes.at[k].buf;
-            tensor_fit_map(t->load, t->buf->type, t->order, 1);
+            t->buf = w->plan.rings.at[w->plan.batches.at[i].ring].largest.at[k]->buf;
+            tensor_fit_map(t->load, t->type, t->order, 1);
         }
 }
 
@@ -123,6 +123,20 @@ static void build_init(struct builder *b, struct value *bar, int arrivals)
 static struct value *build_stage(struct builder *b, struct value *buf, struct value *stage)
 {
     return build_binary(b, OP_shared_stage, buf, stage);
+}
+
+/* Returns whether a stage of take t's buffer has t's type. */
+static bool is_whole_stage(const struct take *t)
+{
+    const struct type *buf = t->buf->type;
+    return type_elem(buf) == type_elem(t->type) && type_same_shape(buf, t->type) &&
+           buf->layout == t->type->layout;
+}
+
+/* Builds the view of a stage of take t's buffer. The buffer may be larger, because its ring has larger tiles too. */
+static struct value *build_take(struct builder *b, const struct take *t, struct value *stage)
+{
+    return op_result(build_op(b, OP_shared_stage, 2, (struct value *[]){t->buf, stage}, 1, &t->type, 0));
 }
 
 static void build_wait(struct builder *b, struct value *bar, const struct ring *r)
@@ -403,7 +417,7 @@ static struct value *view_stage(struct specialize *w, struct batch *g, const str
     for (int d = 0; d < type->rank; d++)
         moves = moves || order[d] != d;
     struct op *o = *at = build_op(&b, OP_shared_stage, 2, x, 1, &type, 0);
-    if (moves)
+    if (moves && is_whole_stage(t))
         op_set_list(o, ATTR_order, type->rank, order);
     VEC_PUSH(w->arena, &g->views, op_result(o));
     return op_result(o);
@@ -414,6 +428,7 @@ static struct value *view_stage(struct specialize *w, struct batch *g, const str
 static void read_stage(struct specialize *w, struct batch *g, struct take *t, struct op **at, struct value *v,
                        const int *by)
 {
+    const struct params *params = w->func->module->params;
     struct value *view = NULL, *tile = NULL;
     while (v->uses) {
         struct op *o = v->uses->user;
@@ -434,9 +449,11 @@ static void read_stage(struct specialize *w, struct batch *g, struct take *t, st
             continue;
         }
         if (!tile) {
-            struct builder here = build_after(*at);
+            const bool is_late =
+                v->type->rank == 1 && tile_nregs(v->type) > params->warp_specialize_vector_regs;
+            struct builder here = is_late ? build_before(t->first) : build_after(*at);
             tile = buffer_load(&here, view, v->type);
-            *at = tile->def;
+            *at = is_late ? *at : tile->def;
         }
         op_set_opnd(o, opnd, tile);
     }
@@ -544,14 +561,14 @@ static void copy_take(struct specialize *w, struct builder *b, struct batch *g, 
     if (g->ncopied++ == 0) {
         build_wait(b, r->empty, r);
         struct value *bar = build_stage(b, r->full, r->stage);
-        op_set_int(build_op(b, OP_mbar_expect, 1, &bar, 0, NULL, 0), ATTR_bytes, r->bytes);
+        op_set_int(build_op(b, OP_mbar_expect, 1, &bar, 0, NULL, 0), ATTR_bytes, g->bytes);
     }
-    struct value *x[2 + RANK_MAX] = {build_stage(b, t->buf, r->stage), build_stage(b, r->full, r->stage)};
+    struct value *x[2 + RANK_MAX] = {build_take(b, t, r->stage), build_stage(b, r->full, r->stage)};
     for (int i = 0; i < t->load->nopnds; i++)
         x[2 + i] = copy_of(w, op_opnd(t->load, i));
     struct op *copy = build_op(b, OP_tensor_copy, 2 + t->load->nopnds, x, 0, NULL, 0);
     op_set_int(copy, ATTR_map, op_int(t->load, ATTR_map));
-    for (int d = 0, rank = t->buf->type->rank; d < rank; d++)
+    for (int d = 0, rank = t->type->rank; d < rank; d++)
         if (t->order[d] != d)
             op_set_list(copy, ATTR_order, rank, t->order);
     if (g->ncopied < g->takes.n)
