@@ -56,6 +56,8 @@ DECISION(lower_reduce, reduce_over_warps, 0, "%d partial results are combined th
 DECISION(warp_specialize, ring, 0, "a ring of %d stages, %d bytes each, filled by a producer warp")
 DECISION(warp_specialize, ring_shared, 0, "a ring of %d stages, %d bytes each, shared with an earlier loop")
 DECISION(warp_specialize, ring_short, 0, "shared memory has no room for %d stages")
+DECISION(warp_specialize, one_warp, 0,
+         "the producer takes a warp: a launch of many programs uses variant no_producer if more CTAs of it fit on an SM")
 DECISION(cluster_multicast, pairs, 0, "pairs of programs %d apart share %d of %d bytes")
 DECISION(overlap_dots, dot_ahead, 0, "%v is computed an iteration ahead, overlapped with %v")
 DECISION(overlap_dots, dot_ahead_staggered, 0,

@@ -11,6 +11,9 @@
 VARIANT(one_program_each, t->is_persistent || t->goes_in_pairs, "persistent_grid,cluster_multicast",
         "programs <= multiprocessors",
         "each program has an SM of its own, and CTAs that run one program each start faster")
+VARIANT(no_producer, t->adds_warp && !t->is_persistent && !t->goes_in_pairs, "raise_tma_load",
+        "programs > CTAs that fit on the GPU, and more CTAs of this variant fit",
+        "the registers of the producer's warp would cost a CTA on each SM")
 VARIANT(loads_by_maps_only, t->stores_by_maps, "raise_tma_store", "",
         "maps for stores have more conditions than maps for loads")
 VARIANT(loops_that_repeat, t->has_guards && !t->has_maps, "single_trip_loops", "",
@@ -28,6 +31,7 @@ VARIANT(fallback_of_loops, t->has_guards && !t->has_maps, "single_trip_loops,inv
 struct launch_traits {
     bool is_persistent, goes_in_pairs; /* the kernel has a persistent grid; its CTAs are launched in pairs */
     bool has_maps, stores_by_maps, has_guards;
+    bool adds_warp; /* each CTA has a producer of one warp */
 };
 
 enum variant {

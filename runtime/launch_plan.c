@@ -10,7 +10,8 @@
  *                                  not suffice, without any maps; the first launch that needs it compiles it
  *
  * If a grid has no more programs than the GPU has SMs, the launcher uses another fallback, in which each CTA runs
- * one program.
+ * one program. If a grid has more programs than CTAs fit on the GPU, and more CTAs fit without the producer's warp, it
+ * uses the fallback without a producer.
  *
  * The maps of recent launches are kept in slots, which threads read without a lock, so launches do not wait for
  * each other. Each slot has a sequence count, which is odd while a thread writes to the slot:
@@ -25,7 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VALUES_MOST = 48, SLOTS = 64 };
+enum { VALUES_MOST = 48, SLOTS = 64, WARP = 32 };
 
 /* The slots of one kernel. Each of the SLOTS slots contains, in this order: the sequence count, the values from
  * which the maps are computed (the arguments, then the grid), whether the maps could be encoded, and the maps. */
@@ -44,6 +45,7 @@ struct fallback {
     struct fault why;
     bool is_missing; /* the kernel's bundle does not have it */
     struct map_cache *_Atomic maps;
+    _Atomic int ctas; /* how many of its CTAs fit on an SM; 0: not yet counted */
 };
 
 /* One of the compiled variants among which a launch chooses. */
@@ -62,11 +64,14 @@ bool has_plan(const struct neso_kernel *k)
 
 struct launch_traits plan_traits(const struct ptx_info *info)
 {
-    return (struct launch_traits){.is_persistent = info->persistent != 0,
-                                  .goes_in_pairs = info->pair_multiple != 0,
-                                  .has_maps = info->nmaps > 0,
-                                  .stores_by_maps = info->stored_maps != 0,
-                                  .has_guards = info->nguards > 0};
+    return (struct launch_traits){
+        .is_persistent = info->persistent != 0,
+        .goes_in_pairs = info->pair_multiple != 0,
+        .has_maps = info->nmaps > 0,
+        .stores_by_maps = info->stored_maps != 0,
+        .has_guards = info->nguards > 0,
+        /* a program has 1, 2, 4, ... warps, so an odd number includes the producer */
+        .adds_warp = info->num_threads > WARP && info->num_threads / WARP % 2};
 }
 
 void plan_keep(struct neso_kernel *k, const struct func *f)
@@ -182,6 +187,23 @@ void plan_each_variant(struct neso_kernel *k,
     }
 }
 
+/* Returns how many CTAs fit on an SM with the registers that the assembler gave to loaded code; 0: unknown. */
+static int ctas_of(const struct neso_kernel *k, void *loaded, int threads, int shared_bytes)
+{
+    int regs, local;
+    k->device->class->resources(k->device, loaded, &regs, &local);
+    return regs > 0 ? target_ctas(k->device->target, threads, regs, shared_bytes) : 0;
+}
+
+/* Returns whether no more CTAs of the variant without a producer than of the kernel would fit on an SM if the assembler
+ * gave the same registers to both. */
+static bool is_pointless(const struct neso_kernel *k, const struct fallback *g)
+{
+    const struct ptx_info *info = &g->made.info;
+    return g->which == VARIANT_no_producer &&
+           ctas_of(k, k->loaded, info->num_threads, info->shared_bytes) <= k->ctas;
+}
+
 static struct fallback *make_fallback(struct neso_kernel *k, enum variant which, enum rows rows,
                                       const struct launch *l, struct fault *f)
 {
@@ -190,6 +212,8 @@ static struct fallback *make_fallback(struct neso_kernel *k, enum variant which,
         fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a kernel without tensor maps");
         return NULL;
     }
+    if (!g->made.is_full && is_pointless(k, g))
+        return g;
     bool good = g->made.is_full ? fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s",
                                             "for a kernel without tensor maps")
                                 : load_fallback(k, g, f);
@@ -384,6 +408,29 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
     l->grid[2] = 1;
 }
 
+/* Returns the variant without a producer if more of its CTAs than of the kernel's fit on an SM, and the grid has programs
+ * for them; otherwise NULL. The first such launch compiles the variant if a warp less would make room for a CTA as far as
+ * registers decide. The variant may need less shared memory, too. */
+static struct fallback *without_producer(struct neso_kernel *k, const struct launch *l, uint64_t programs)
+{
+    struct fault ignored;
+    const int threads = k->info.num_threads;
+    if (!k->ctas && kernel_load(k, &ignored)) {
+        const int n = ctas_of(k, k->loaded, threads, k->info.shared_bytes);
+        k->ctas = n > 0 && ctas_of(k, k->loaded, threads - WARP, 0) > n ? n : -1;
+    }
+    const int n = k->ctas;
+    if (n <= 0 || programs <= (uint64_t)n * (uint64_t)k->device->multiprocessors)
+        return NULL;
+    struct fallback *g = fallback_of(k, VARIANT_no_producer, l, &ignored);
+    if (g && !g->ctas)
+        g->ctas = ctas_of(k, g->loaded, g->made.info.num_threads, g->made.info.shared_bytes);
+    if (g && g->ctas > n)
+        return g;
+    k->ctas = -1;
+    return NULL;
+}
+
 /* Chooses the variant for a launch. If the grid has at most as many programs as the GPU has SMs, and there is a
  * variant in which each CTA runs one program and CTAs form no pairs, chooses this variant, because its CTAs start
  * faster. */
@@ -394,7 +441,10 @@ static struct candidate choose_variant(struct neso_kernel *k, const struct launc
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     bool is_single = variant_info[VARIANT_one_program_each].exists(&t) && has_variants(k) &&
                      total <= (uint64_t)k->device->multiprocessors;
-    struct fallback *g = is_single ? fallback_of(k, VARIANT_one_program_each, l, &ignored) : NULL;
+    struct fallback *g = is_single ? fallback_of(k, VARIANT_one_program_each, l, &ignored)
+                         : variant_info[VARIANT_no_producer].exists(&t) && has_variants(k)
+                             ? without_producer(k, l, total)
+                             : NULL;
     return g ? (struct candidate){&g->made.info, &g->maps, g->loaded}
              : (struct candidate){&k->info, &k->maps, NULL};
 }

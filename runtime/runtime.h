@@ -129,6 +129,8 @@ struct neso_kernel {
         struct source **files; /* the files to which its source locations refer */
         int nfiles;
     } fallback_source;
+    /* how many CTAs fit on an SM, if more fit without the producer; -1: no more fit; 0: a launch has not yet counted */
+    _Atomic int ctas;
     struct map_cache *_Atomic maps;   /* made at the first launch; NULL if the plan has no maps */
     struct fallback *_Atomic variants[VARIANT_count]; /* each is NULL until a launch needs it */
     /* fallbacks for aligned rows; each is NULL until a launch needs it */

@@ -689,6 +689,8 @@ static struct op *build_warps(struct func *f, struct builder *b)
         op_set_list(o, ATTR_regs, 2, roles);
     }
     f->extra_warps = producers;
+    if (producers == 1 && !f->persistent)
+        opt_explain(f, (struct explanation){.what = DECISION_one_warp});
     return o;
 }
 

@@ -234,6 +234,10 @@ TEST(variants_compile)
     CHECK_INT(variant_fallback(&loops), VARIANT_fallback_of_loops);
     CHECK_INT(variant_fallback(&maps), VARIANT_fallback);
     CHECK(variant_info[VARIANT_loads_by_maps_only].exists(&maps));
+    CHECK(variant_info[VARIANT_no_producer].exists(
+        &(struct launch_traits){.has_maps = true, .adds_warp = true}));
+    CHECK(!variant_info[VARIANT_no_producer].exists(
+        &(struct launch_traits){.is_persistent = true, .adds_warp = true}));
 }
 
 TEST(scratch_is_given_back)

@@ -223,7 +223,8 @@ static const char planned_launch[] =
     "            continue;\n"
     "        if (grid_x == 0 || grid_y == 0 || grid_z == 0)\n"
     "            return 0;\n"
-    "        if (!prepare(variant, module->multiprocessors, bits, programs, made))\n"
+    "        if (!suits(variant, &module->functions[at], module->multiprocessors, programs) ||\n"
+    "            !prepare(variant, bits, programs, made))\n"
     "            continue;\n"
     "        for (int next = 0; next < PARAMS; next++)\n"
     "            if (variant->promises[next] != '1')\n"
@@ -398,7 +399,7 @@ static int write_part(struct embedding *e, const char *stem, const char *ending,
 }
 
 static int compile_one(struct embedding *e, neso_module *module, const char *kernel,
-                       const neso_compile_options *options, const char *skip, bool is_single)
+                       const neso_compile_options *options, const char *skip, char grids)
 {
     char all[512];
     neso_compile_options o = *options;
@@ -412,24 +413,25 @@ static int compile_one(struct embedding *e, neso_module *module, const char *ker
     if (result)
         return result;
     e->nimages++;
-    image->is_single = is_single;
+    image->grids = grids;
     return plan_read(e, image) ? GOOD : BAD;
 }
 
 /* Compiles the kernel for a signature, and its variants. Adds them in the order in which launches try them, which is
- * that of runtime/launch_plan.c: variants that are only for small grids come first. */
+ * that of runtime/launch_plan.c: a variant that is only for some grids comes first. A kernel has at most one. */
 static int compile_signature(struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {
-    int whole = e->nimages, result = compile_one(e, module, kernel, options, "", false);
+    int whole = e->nimages, result = compile_one(e, module, kernel, options, "", 0);
     const struct json *variants = result ? NULL : json_member(e->images[whole].whole, "variants");
     for (const struct json *v = variants ? variants->first->next : NULL; v && !result; v = v->next) {
-        bool is_single = json_member(v, "where") != NULL;
-        result = compile_one(e, module, kernel, options, json_member(v, "without")->string, is_single);
-        if (!result && is_single) {
-            struct image single = e->images[e->nimages - 1];
+        const struct json *where = json_member(v, "where");
+        const char grids = where ? where->string[strlen("programs ")] : 0;
+        result = compile_one(e, module, kernel, options, json_member(v, "without")->string, grids);
+        if (!result && grids) {
+            struct image first = e->images[e->nimages - 1];
             e->images[e->nimages - 1] = e->images[whole];
-            e->images[whole] = single;
+            e->images[whole] = first;
         }
     }
     return result;

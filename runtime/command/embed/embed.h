@@ -15,7 +15,9 @@ struct image {
     struct json *whole;      /* its launch plan's JSON */
     /* the part of `whole` that a launch must execute; NULL if a launch only passes arguments */
     const struct json *plan;
-    bool is_single;          /* only for grids with at most one program per multiprocessor */
+    /* '<': only for grids with at most one program per multiprocessor; '>': only for grids with more programs than CTAs
+     * of the next image fit on the GPU, if more CTAs of this image fit; 0: for all grids */
+    char grids;
 };
 
 struct embedding {

@@ -32,6 +32,8 @@ const char plan_driver[] =
     "*extents,\n"
     "    const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle,\n"
     "    int promotion, int fill);\n"
+    "extern int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, void *function, int threads, uint64_t "
+    "shared_bytes);\n"
     "extern int cuCtxGetDevice(int *device);\n"
     "extern int cuDeviceGetAttribute(int *value, int attribute, int device);\n";
 
@@ -106,14 +108,24 @@ const char plan_functions[] =
     "m->box, one, 0,\n"
     "                                  m->swizzle, 2, m->fill) == 0;\n"
     "}\n\n"
+    "/* Is variant v for such a grid? */\n"
+    "static int suits(const struct variant *v, void *const *functions, int multiprocessors, const unsigned "
+    "*grid)\n"
+    "{\n"
+    "    const uint64_t total = (uint64_t)grid[0] * grid[1] * grid[2];\n"
+    "    int n[2] = {0, 0};\n"
+    "    if (v->grids != '>')\n"
+    "        return !v->grids || total <= (uint64_t)multiprocessors;\n"
+    "    for (int i = 0; i < 2; i++)\n"
+    "        cuOccupancyMaxActiveBlocksPerMultiprocessor(&n[i], functions[i], (int)v[i].threads, "
+    "v[i].shared_bytes);\n"
+    "    return n[0] > n[1] && total > (uint64_t)n[1] * (uint64_t)multiprocessors;\n"
+    "}\n\n"
     "/* Makes the tensor maps, 16 words each. Returns 0 if this launch cannot use v. */\n"
-    "static int prepare(const struct variant *v, int multiprocessors, const uint64_t *bits, const unsigned "
-    "*grid,\n"
-    "                   uint64_t *made)\n"
+    "static int prepare(const struct variant *v, const uint64_t *bits, const unsigned *grid, uint64_t "
+    "*made)\n"
     "{\n"
     "    int64_t value;\n"
-    "    if (v->is_single && (uint64_t)grid[0] * grid[1] * grid[2] > (uint64_t)multiprocessors)\n"
-    "        return 0;\n"
     "    for (int i = v->guards.first; i < v->guards.first + v->guards.count; i++)\n"
     "        if (!evaluate(guards[i], bits, grid, &value) || value < 0)\n"
     "            return 0;\n"
@@ -369,12 +381,17 @@ void put_plan_tables(const struct embedding *e)
 
 void put_plan_members(const struct embedding *e)
 {
-    fputs("    struct expression guards, maps; /* index of the variant's first one, and their number */\n"
-          "    int persistent, is_single;\n"
-          "    unsigned late_part; /* one part in late_part of the rounds are later rows of the grid; 0: "
-          "none */\n"
-          "    unsigned pairs; /* CTAs form pairs if the grid is a multiple of this number; 0: never */\n",
-          e->to);
+    fputs(
+        "    struct expression guards, maps; /* index of the variant's first one, and their number */\n"
+        "    int persistent;\n"
+        "    char grids; /* '<': only for at most one program per multiprocessor; '>': only for more "
+        "programs "
+        "than CTAs of\n"
+        "                 * the next variant fit at once, if more CTAs of this one fit; 0: for all grids */\n"
+        "    unsigned late_part; /* one part in late_part of the rounds are later rows of the grid; 0: "
+        "none */\n"
+        "    unsigned pairs; /* CTAs form pairs if the grid is a multiple of this number; 0: never */\n",
+        e->to);
 }
 
 void put_plan_row(const struct embedding *e, int which)
@@ -386,6 +403,6 @@ void put_plan_row(const struct embedding *e, int which)
         maps += plan_maps(&e->images[i]);
     }
     fprintf(e->to, ", {%d, %d}, {%d, %d}, %d, %d, %d, %d", guards, count_of(guards_of(image)), maps,
-            plan_maps(image), persistent(image), image->is_single, atoi(word_of(image, "late_part")),
+            plan_maps(image), persistent(image), image->grids, atoi(word_of(image, "late_part")),
             atoi(word_of(image, "pairs")));
 }

@@ -442,9 +442,14 @@ static void cuda_resources(struct device *d, void *loaded, int *registers, int *
 {
     struct gpu *g = gpu_of(d);
     struct cuda_code *code = loaded;
+    struct fault ignored;
+    bool pushed;
     *registers = *local_bytes = -1;
+    if (!enter(g, &pushed, &ignored))
+        return;
     g->driver.function_attribute(registers, CU_REGISTERS, code->function);
     g->driver.function_attribute(local_bytes, CU_LOCAL_BYTES, code->function);
+    leave(g, pushed);
 }
 
 static void *cuda_function(void *loaded)

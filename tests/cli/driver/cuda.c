@@ -2,7 +2,7 @@
 /* cuda.c: a fake CUDA driver for tests, which needs no GPU. It allocates memory with malloc, and its kernels do
  * nothing. Environment variables control it. The call that FAKE_FAIL names fails, and FAKE_LOG is then the
  * assembler's log. If FAKE_TRACE is set, the driver prints launches. For each image that is loaded, it writes a line
- * to the file FAKE_LOADED: "ptx" or "code". Timed calls take FAKE_MS milliseconds. The test in which each call
+ * to the file FAKE_LOADED: "ptx" or "code". A thread of a kernel has FAKE_REGISTERS registers. Timed calls take FAKE_MS milliseconds. The test in which each call
  * fails in turn (failures.c) sets fake.until, and then reads which call failed and how many objects were not
  * released. */
 #include "runtime/devices/cuda/cuda.h"
@@ -63,6 +63,12 @@ static float elapsed(void)
         }                                                                                                    \
         return r;                                                                                            \
     }
+
+static int registers(void)
+{
+    const char *n = getenv("FAKE_REGISTERS");
+    return n ? atoi(n) : 32;
+}
 
 static int something;
 static _Thread_local cu_context current; /* the stack of contexts, which has at most one element */
@@ -149,7 +155,9 @@ CALL(cuEventElapsedTime, (float *ms, cu_event a, cu_event b), (void)a; (void)b; 
 CALL(cuModuleLoadData, (cu_module *m, const void *image), *m = (void *)(uintptr_t)image; fake.held++)
 RELEASE(cuModuleUnload, (cu_module m), (void)m)
 CALL(cuModuleGetFunction, (cu_function *f, cu_module m, const char *name), (void)name; *f = m)
-CALL(cuFuncGetAttribute, (int *v, int a, cu_function f), (void)f; *v = a)
+CALL(cuFuncGetAttribute, (int *v, int a, cu_function f), (void)f; *v = a == CU_REGISTERS ? registers() : a)
+CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, cu_function f, int threads, size_t shared),
+     (void)f; (void)shared; *n = 65536 / (registers() * threads))
 CALL(cuFuncSetAttribute, (cu_function f, int a, int v), (void)f; (void)a; (void)v)
 CALL(cuTensorMapEncodeTiled, (void *map, int type, unsigned rank, void *base, const uint64_t *extents,
                               const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,

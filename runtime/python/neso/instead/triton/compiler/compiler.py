@@ -390,9 +390,9 @@ class CompiledKernel:
                                      "shared": resources["shared_bytes"], "triton_version": __version__, "tensordesc_meta": [],
                                      "tmem_size": 0, "launches_plainly": plain})
         self.packed_metadata = (options.num_warps, options.num_ctas, resources["shared_bytes"])
-        # The variants to assemble: those with a condition, for small grids. The others are for rare launches, and
-        # the driver assembles them.
-        self._variants = [v["without"] for v in plan.get("variants", [])[1:] if v.get("where")]
+        # The variants to assemble: those for small grids. The others are for rare launches, or only worth it with the
+        # registers that the kernel gets, and the driver assembles them.
+        self._variants = [v["without"] for v in plan.get("variants", [])[1:] if v.get("where", "").startswith("programs <=")]
         self._codes, self.metadata_group = {}, {}
         if keep and not on_cpu:
             uses_gpu = driver._active is not None and is_started(driver._active)
