@@ -34,6 +34,7 @@
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
+#include "opt/pipeline/plan_rings.h"
 #include "opt/pipeline/rotate_loads.h"
 #include "opt/simplify/simplify.h"
 
@@ -118,7 +119,7 @@ static bool has_registers(const struct alternation *a)
     int needed = f->module->params->alternate_dots_arithmetic_regs +
                  DOTS * tile_regs(op_result(a->dot)->type, f->num_warps, 0);
     for (int i = 0; i < a->loop->nresults; i++)
-        if (type_is_tile(a->loop->results[i].type))
+        if (type_is_tile(a->loop->results[i].type) && !type_is_ptr(a->loop->results[i].type))
             needed += tile_regs(a->loop->results[i].type, f->num_warps, 0);
     return needed <= consumer_regs(f);
 }
@@ -210,6 +211,67 @@ static struct value *build_step(struct alternation *a, struct builder *b, struct
     return then;
 }
 
+/* -- the loads of a pair -- */
+
+/* Returns whether o can stand in front of `at`, together with the pure ops that compute its operands. */
+static bool can_stand_before(const struct op *o, const struct op *at)
+{
+    for (int i = 0; i < o->nopnds; i++) {
+        const struct op *d = op_opnd(o, i) ? op_opnd(o, i)->def : NULL;
+        if (d && d->block == at->block && !op_is_before(d, at) && (!is_pure(d) || !can_stand_before(d, at)))
+            return false;
+    }
+    return true;
+}
+
+static void move_before(struct op *o, struct op *at)
+{
+    for (int i = 0; i < o->nopnds; i++) {
+        struct op *d = op_opnd(o, i) ? op_opnd(o, i)->def : NULL;
+        if (d && d->block == at->block && !op_is_before(d, at))
+            move_before(d, at);
+    }
+    op_move_before(o, at);
+}
+
+/* Moves the ops that read v, and then those that read their results, in front of `at`, if they can stand there. */
+static void move_readers(const struct value *v, struct op *at)
+{
+    for (const struct use *next, *u = v->uses; u; u = next) {
+        struct op *o = u->user;
+        next = u->next;
+        if (o->block != at->block || !is_pure(o) || op_is_before(o, at) || !can_stand_before(o, at))
+            continue;
+        move_before(o, at);
+        move_readers(op_result(o), at);
+    }
+}
+
+/* Moves the loads of a pair's second iteration, which starts with `second`, behind those of the first iteration. In
+ * front of the loads, the function places the ops of the second iteration that read only values which the loads
+ * replace. ptxas often gives all loads of a loop the same scoreboard, so that the first reader of a loaded value also
+ * waits for the newest load. */
+static void gather_loads(struct op *second)
+{
+    struct op *first = NULL, *last = NULL;
+    for (struct op *o = second->block->first; o != second; o = o->next)
+        if (o->code == OP_load) {
+            first = first ? first : o;
+            last = o;
+        }
+    if (!first)
+        return;
+    for (struct op *next, *o = second; o; o = next) {
+        next = o->next;
+        const struct value *old = o->code == OP_load ? value_replaced_by(o) : NULL;
+        if (!old || !can_stand_before(o, last->next))
+            continue;
+        move_readers(old, first);
+        move_before(o, last->next);
+        last = o;
+    }
+}
+
 /* Builds the loop over pairs of iterations. x holds the carried values, the crossing values, and the number of the
  * next iteration to finish: on entry their values in front of the loop, on return their values behind it. */
 static void build_pairs(struct alternation *a, struct builder *b, struct value **x, struct value **other)
@@ -223,8 +285,10 @@ static void build_pairs(struct alternation *a, struct builder *b, struct value *
     for (int i = 0; i < all; i++)
         x[i] = body->args.at[1 + i];
     x[all - 1] = build_step(a, &in, body->args.at[0], x + n, other);
+    struct op *first = body->last;
     x[all - 1] = build_step(a, &in, x[all - 1], other, x + n);
     build_yield(&in, all, x);
+    gather_loads(first->next);
     for (int i = 0; i < all; i++)
         x[i] = &pairs->results[i];
 }
@@ -285,13 +349,79 @@ static bool plan(struct alternation *a, struct op *loop)
     return is_split(a);
 }
 
+/* -- pointers -- */
+
+/* Returns whether `at` adds to a pointer from outside of the loop the loop's counter, plus a constant. Sets *more to this
+ * constant. */
+static bool adds_counter(const struct op *loop, const struct op *at, int64_t *more)
+{
+    const struct block *body = loop->regions[0];
+    int64_t c;
+    if (!at || at->code != OP_addptr || at->block != body || !value_is_outside(op_opnd(at, 0), loop))
+        return false;
+    const struct value *v = op_opnd(at, 1);
+    v = v->def && v->def->code == OP_splat ? op_opnd(v->def, 0) : v;
+    for (*more = 0; v->def && v->def->code == OP_add && value_const_int(op_opnd(v->def, 1), &c);
+         v = op_opnd(v->def, 0))
+        *more += c;
+    return v == body->args.at[0];
+}
+
+static struct value *advance(struct builder *b, struct value *ptr, struct value *by)
+{
+    const struct type *t = by->type;
+    if (type_is_tile(ptr->type)) {
+        t = type_with_elem(b->func->module, ptr->type, t);
+        by = op_result(build_op(b, OP_splat, 1, &by, 1, &t, 0));
+    }
+    return build_binary(b, OP_addptr, ptr, by);
+}
+
+/* Makes the loop carry the pointers from which it loads, if they advance with its counter. The two iterations of a pair
+ * then load from one pointer with constant offsets, and compute no addresses. Returns the new loop. */
+static struct op *carry_pointers(struct op *loop, int64_t step)
+{
+    enum { MOST = 8 };
+    struct op *at[MOST];
+    struct value *x[MOST];
+    int64_t more;
+    int n = 0;
+    struct builder b = build_before(loop);
+    for (struct op *o = loop->regions[0]->first; o && n < MOST; o = o->next) {
+        struct op *ptr = o->code == OP_load ? op_opnd(o, 0)->def : NULL;
+        if (!adds_counter(loop, ptr, &more) || value_nuses(op_result(ptr)) > 1)
+            continue;
+        at[n] = ptr;
+        x[n] = advance(&b, op_opnd(ptr, 0), op_opnd(loop, 0));
+        x[n] = advance(&b, x[n], build_const_int(&b, op_opnd(loop, 0)->type, more));
+        n++;
+    }
+    if (!n)
+        return loop;
+    const int nold = loop->nresults;
+    struct op *carrying = loop_carry(loop, NULL, n, x);
+    op_erase(loop);
+    struct block *body = carrying->regions[0];
+    const struct type *counter = body->args.at[0]->type;
+    for (int i = 0; i < n; i++) {
+        struct value *ptr = body->args.at[1 + nold + i];
+        value_replace(op_result(at[i]), ptr);
+        op_erase(at[i]);
+        b = build_before(body->last);
+        x[i] = advance(&b, ptr, build_const_int(&b, counter, step));
+    }
+    loop_yield(carrying, n, x);
+    return carrying;
+}
+
 /* pipeline_loops.c has moved loads of vectors one iteration ahead. With two dots in flight, an iteration is shorter
  * than such a load takes, so the pass moves these loads ahead by another iteration. */
 static void visit(struct op *o, void *ctx)
 {
     struct alternation a;
     (void)ctx;
-    if (o->code != OP_for || !plan(&a, o) || !plan(&a, rotate_loads(o, a.step, false, ROTATES_vectors)))
+    if (o->code != OP_for || !plan(&a, o) || !plan(&a, rotate_loads(o, a.step, false, ROTATES_vectors)) ||
+        !plan(&a, carry_pointers(a.loop, a.step)))
         return;
     opt_explain(a.loop->block->func,
                 (struct explanation){DECISION_alternates, .at = a.dot, .values = {op_result(a.wait)}});
