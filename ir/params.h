@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* params.h: the compiler's thresholds, one row each. A threshold is a number that controls an optimization.
+/* params.h: lists the compiler's thresholds, one row each. A threshold is a number that controls an optimization.
  * Properties of GPUs are in ir/target/target.h instead.
  *
  *   PARAM(name, default, least, most, unit, meaning, measured)

@@ -85,8 +85,8 @@ static void read_floats(enum dtype type, int64_t n, double *restrict r, const vo
 }
 
 /* x was rounded to the nearest float f. `order` is positive if f > x, and negative if f < x. If the rounding mode
- * asks for the neighbour on the other side of x, returns the infinity on that side, as the direction for nextafter.
- * If f is right, returns NaN. */
+ * requires the neighbour on the other side of x, returns the infinity on that side, as the direction for nextafter.
+ * If f is the correct result, returns NaN. */
 static double wrong_side(enum rounding round, double x, int order)
 {
     bool down = round == ROUND_rd || (round == ROUND_rz && x > 0),

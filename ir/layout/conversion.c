@@ -105,8 +105,8 @@ static void kernel(struct basis *out, const struct moves *m, uint32_t mask)
     }
 }
 
-/* Finds the subspace C of the head comment. Bit i of a lane's number adds put[i] (by XOR) to the number of the
- * register that the lane fills. Returns false if there is no C. */
+/* Finds the subspace C (see the head of this file). Bit i of a lane's number adds put[i] (by XOR) to the number
+ * of the register that the lane fills. Returns false if there is no C. */
 static bool find_round(uint32_t *put, const struct moves *m)
 {
     uint32_t regs = ((UINT32_C(1) << m->to.reg_bits) - 1) & ~m->free_regs;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* matrix.c: decides whether ldmatrix can load a tile of a given layout from shared memory, and computes the row
- * addresses for it.
+ * addresses for ldmatrix.
  *
  * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8 (16 bytes) of matrix
  * l / 8; register i of lane l then holds the 32-bit word l mod 4 of row l / 4 of matrix i. The bits of a place
@@ -18,7 +18,7 @@
 
 enum { ROW_BYTES = 16, WORD_BYTES = 4, COLUMN_LANES = 2, ROW_LANES = 3 };
 
-/* The input bits of l that number the elements of a row, and those that number the rows. */
+/* The input bits of l that number the elements of a row, and the input bits that number the rows. */
 struct split {
     int column[ROW_LANES + 1], ncolumns, row[ROW_LANES];
 };

@@ -43,7 +43,7 @@ static uint32_t unit_of(const struct layout *l, int d, int bit)
     return UINT32_C(1) << bit;
 }
 
-/* Gives the vectors of the layout without its swizzle of 16 << m bytes. */
+/* Computes the vectors of the layout without its swizzle of 16 << m bytes. */
 static void undo_swizzle(uint32_t *natural, const struct layout *l, int elem_bits, int m)
 {
     for (int i = 0; i < l->nbits[IN_offset]; i++) {
@@ -54,7 +54,7 @@ static void undo_swizzle(uint32_t *natural, const struct layout *l, int elem_bit
     }
 }
 
-/* Sets the box's shape: the box takes as many of the lowest offset bits as it can hold, and its rows have at most
+/* Sets the box's shape: the box covers as many of the lowest offset bits as possible, and its rows have at most
  * `span` bytes (0: no limit). Returns the number of these bits. */
 static int fill_box(struct boxes *b, const uint32_t *natural, const struct layout *l, int elem_bytes,
                     const int *order, int span)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* target.h: the GPUs as data. Generic code asks target_has() or reads a limit; it never compares architecture
- * numbers. The files of ir/target/: target.c (the GPUs), engine.h (the engines that compute dots),
+/* target.h: describes the GPUs as data. Generic code calls target_has() or reads a limit, and never compares
+ * architecture numbers. The files of ir/target/: target.c (the GPUs), engine.h (the engines that compute dots),
  * fragments.h (operands of mma.sync), wgmma.h (operands of wgmma). */
 #ifndef NESO_IR_TARGET_H
 #define NESO_IR_TARGET_H
@@ -81,7 +81,7 @@ struct target {
     const char *generation;  /* for example "Hopper" */
     int capability;          /* 90: major * 10 + minor, to match a device; no pass depends on it */
     bool arch_specific;      /* the code runs only on this capability (the "a" of the name) */
-    int ptx_version;         /* the lowest .version that has the target: 80 is 8.0 */
+    int ptx_version;         /* the lowest PTX .version that has the target; 80 means 8.0 */
     uint64_t features;       /* one bit for each enum feature */
     int smem_bytes;          /* maximum of dynamic shared memory of a CTA */
     int smem_sm_bytes;       /* shared memory of an SM */
