@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mir.c: the tables of machine IR, and functions that build it (see mir.h). */
+/* mir.c: defines the tables of machine IR, and builds machine IR (see mir.h). */
 #include "codegen/mir.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* peephole.h: declarations that the files of the peephole optimizer share: peephole.c (the walk, CSE, dead code
- * removal), simplify.c (one instruction and the definitions of its operands), fuse.c (two instructions into one). */
+/* peephole.h: has the declarations that the files of the peephole optimizer share: peephole.c (the walk, CSE, dead
+ * code removal), simplify.c (one instruction and the definitions of its operands), fuse.c (two instructions into
+ * one). */
 #ifndef NESO_CODEGEN_PEEPHOLE_H
 #define NESO_CODEGEN_PEEPHOLE_H
 
@@ -8,8 +9,8 @@
 
 struct reg_info {
     struct opnd alias;   /* the operand that replaces the register; OPND_none: it is not replaced */
-    /* the register's only definition, already rewritten; NULL: the register has several, its definition is guarded,
-     * or the walk has not reached the definition yet */
+    /* the register's only definition, already rewritten; NULL: the register has several definitions, its
+     * definition is guarded, or the walk has not reached the definition yet */
     struct insn *def;
     uint64_t bits;       /* the bits of the register that may be 1 */
     int block;           /* index of the block that contains def */
@@ -25,7 +26,7 @@ struct peep {
     struct mblock *b;              /* the block that is being rewritten */
     VEC(struct insn *) out;        /* the rewritten instructions of the block */
     struct insn **table;           /* hash table of instructions for CSE, with open addressing */
-    int *table_block;              /* the blocks of these instructions */
+    int *table_block;              /* the block of each instruction in `table` */
     int table_size, table_used;
 };
 

@@ -570,8 +570,8 @@ static void choose_by_order(struct peep *p, struct insn *in)
  * selp d, x, y, (z == 0) ^ ..  =>    selp d, y, x, (z != 0) ^ ..      where z is 0 or 1
  *
  * Sorts exchange two integers by their order or, depending on z, by the opposite order. If the integers are equal,
- * either may be chosen. So both selections of such an exchange get the same form of comparison, and CSE merges the
- * comparisons. */
+ * the selection may return either integer. So both selections of such an exchange get the same form of comparison,
+ * and CSE merges the comparisons. */
 static void choose_by_turned_order(struct peep *p, struct insn *in)
 {
     struct opnd *x = in->opnds;
@@ -708,8 +708,9 @@ static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int
  *
  *      =>    xor.b32 x, w, 0x80808080; prmt y, x, 0x64646464, 0x4140; sub.rn.f16x2 z, y, {1152, 1152}
  *
- * A 16-bit word with high byte 0x64 and low byte b is the f16 1024 + b (convert_few_bits). If the bytes are signed, the
- * xor first adds 128 to each, so 1152 is subtracted; else 1024. */
+ * A 16-bit word with high byte 0x64 and low byte b is the f16 1024 + b (convert_few_bits). If the bytes are signed,
+ * the xor first adds 128 to each byte, and the sub subtracts 1024 + 128. If the bytes are unsigned, there is no xor,
+ * and the sub subtracts 1024. */
 static bool convert_bytes(struct peep *p, struct insn *in)
 {
     enum {
@@ -751,7 +752,7 @@ static bool convert_bytes(struct peep *p, struct insn *in)
     return true;
 }
 
-/* shr a, x, 16; cvt.u16.u32 c, a; the same of y; pack z, {c, d}    =>    prmt z, x, y, 0x7632 */
+/* shr a, x, 16; cvt.u16.u32 c, a; likewise d from y; pack z, {c, d} => prmt z, x, y, 0x7632 */
 static bool pack_high_halves(const struct peep *p, struct insn *in)
 {
     enum { HALF = 16, HIGH_HALVES = 0x7632 };

@@ -9,8 +9,8 @@
 #include "ir/families.h"
 
 /* clang-format off */
-/* op; instruction for integers; how it reads its operands; whether an i8 must be extended first; instruction for
- * floats */
+/* Columns: op; instruction for integers; how this instruction reads its operands; whether an i8 must be extended
+ * first; instruction for floats */
 #define ROWS(X) \
     X(ARITH_OP_add, INSN_add, READ_signed, false, INSN_add) \
     X(ARITH_OP_sub, INSN_sub, READ_signed, false, INSN_sub) \
@@ -109,7 +109,7 @@ static struct opnd arith_i1(struct select *s, enum opcode code, const struct opn
     case OP_abs:
     case OP_shrs: return x[0];
     case OP_divs:
-    case OP_divu: return pred_op(s, INSN_or, x[0], pred_not(s, x[1])); /* division by 0 gives all ones */
+    case OP_divu: return pred_op(s, INSN_or, x[0], pred_not(s, x[1])); /* a quotient by 0 is all ones */
     case OP_rems:
     case OP_remu:
     case OP_shl:
@@ -201,8 +201,8 @@ static struct opnd minus_16(struct select *s, enum opcode code, const struct opn
     return code == OP_neg ? negated : emit2(s, form0(INSN_max, PT_s16), x[0], negated);
 }
 
-/* Returns whether o negates 32-bit integers. Such a negation must be selected as `sub.u32`: when ptxas 13.0 fuses
- * two maxima or minima of negated, extended bytes into one instruction, it drops a `neg.s32` or `sub.s32 0, x`. */
+/* Returns whether o negates 32-bit integers. Such a negation must be selected as `sub.u32`: when ptxas 13.0 fuses two
+ * maxima or minima of negated, extended bytes into one instruction, ptxas drops a `neg.s32` or `sub.s32 0, x`. */
 static bool negates_32(const struct op *o, enum ptype type, const struct opnd *x)
 {
     return type == PT_s32 &&
@@ -299,8 +299,8 @@ static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct 
     }
 }
 
-/* Flips or clears the sign bit of a 16-bit float. Does not use and.b16 to clear it: when ptxas 13.0 packs the results
- * of two `cvt.rn.f16.f32` into one word, it drops the `and` on the lower half. */
+/* Flips or clears the sign bit of a 16-bit float. Does not use and.b16 to clear the sign bit: when ptxas 13.0 packs
+ * the results of two `cvt.rn.f16.f32` into one word, ptxas drops the `and` on the lower half. */
 static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, struct opnd x)
 {
     enum { SIGN = 0x8000 };

@@ -125,9 +125,9 @@ static void select_mbar_wait(struct select *s, const struct op *o)
 /* -- staggered warpgroups -- */
 
 /* Each pair of neighbouring warpgroups has two named barriers: the second warpgroup waits at GO, the first at GONE.
- * Without GONE, the first warpgroup could arrive at GO twice before the second arrives once, for example if a loop of
- * one iteration is inside a loop over tiles. GO would then count both arrivals in one phase. The numbers of these
- * barriers follow those of the CTA's barrier and of the barriers of roles and groups. */
+ * Without GONE, the first warpgroup could arrive at GO twice before the second warpgroup arrives once, for example if
+ * a loop of one iteration is inside a loop over tiles. GO would then count both arrivals in one phase. The numbers of
+ * these barriers follow those of the CTA's barrier and of the barriers of roles and groups. */
 enum { GO, GONE, PAIR_BARRIERS, ROLES = 1, NAMED_BARRIERS = 16 };
 _Static_assert(1 + ROLES + STAGGER_GROUPS_MOST + PAIR_BARRIERS * (STAGGER_GROUPS_MOST - 1) <= NAMED_BARRIERS,
                "a CTA has 16 named barriers");

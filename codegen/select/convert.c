@@ -184,8 +184,8 @@ struct buffer buffer_of(struct select *s, const struct op *o, const struct layou
 }
 
 /* The offset has a part that depends on the thread, and a part that depends on the register. The bits of the
- * register's part that the thread's part may set too are XORed with that part. The other bits are added as a
- * constant. */
+ * register's part that the thread's part may set too are XORed with the thread's part. The other bits of the
+ * register's part are added as a constant. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
     uint32_t part = (uint32_t)place_apply(&b->map, (uint64_t)reg) * (uint32_t)b->elem_bytes;
