@@ -102,7 +102,7 @@ static void add_read(struct scheduler *s, int reg, int at, int block)
 {
     struct reg_use *r = reg_use(s, reg, block);
     if (r->def < 0 && r->remaining == 0) {
-        r->live = true; /* the register is live on entry: the block reads the register before any definition */
+        r->live = true; /* live on entry: the block reads the register before any definition */
         s->live_regs += class_info[s->m->regs.at[reg]].regs;
     }
     if (r->def >= 0)

@@ -7,9 +7,9 @@
  *     code generation   needs offsets, barriers                    allocate_shared                     refused
  *
  * The driver checks the order before the first pass runs, and uses only the table of passes for this check. At the
- * start it assumes that the function has every property that no pass of the list provides, unless the function's
- * ops contradict the property. So if a pass that provides a property is in the list, it must precede the passes
- * that need the property. If that pass has already run (the IR was printed and read back), the list need not
+ * start the driver assumes that the function has every property that no pass of the list provides, unless the
+ * function's ops contradict the property. So if a pass that provides a property is in the list, it must precede the
+ * passes that need the property. If that pass has already run (the IR was printed and read back), the list need not
  * contain it again.
  *
  * It is an error if a property of kind `must` is missing. If a property of kind `order` is missing, the code is

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cost.c: the cost model that passes share (cost.h). The target row of the GPU gives the hardware's facts
- * (ir/target/target.h), and ir/params.h gives the thresholds.
+/* cost.c: the cost model that passes share (cost.h). The target row of the GPU contains the hardware's facts
+ * (ir/target/target.h), and ir/params.h contains the thresholds.
  *
- * Passes ask whether two CTAs fit on an SM before layouts and buffers exist. So the answer is an estimate: it
+ * Passes ask whether two CTAs fit on an SM before layouts and buffers exist. So the answer is an estimate, which
  * counts the rings, operands and accumulators that the kernel will have. Consecutive loops share a ring if they
  * load tiles of the same types, and they share the registers of accumulators. */
 #include "opt/cost.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decisions.h: the decisions of passes and the texts that explain them, one row each: DECISION(pass, name, grade,
- * text).
+/* decisions.h: lists the decisions of passes and the texts that explain the decisions, one row each: DECISION(pass,
+ * name, grade, text).
  *
  * `--explain` prints the text. Its conversion specifiers consume the operands of struct explanation (explain.h) in
  * order: %v a value, %d a number, %s a string; %% is a percent sign.

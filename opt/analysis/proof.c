@@ -406,7 +406,8 @@ static const char *find_window(struct affine_table *t, const struct access *a, s
 /* -- the parameter from which an address starts -- */
 
 /* Returns the number of the parameter from which the pointer v starts; -1 if it is unknown. If the search follows
- * the value that a loop yields for a carried pointer, `inside` is this pointer; reaching it gives SELF. */
+ * the value that a loop yields for a carried pointer, `inside` is this pointer, and the result is SELF if the
+ * search reaches `inside`. */
 static int base_behind(const struct value *v, const struct value *inside, int depth)
 {
     enum { DEPTH_MOST = 32, SELF = -2, INITS = 3 };

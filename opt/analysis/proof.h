@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* proof.h: facts that hold for every launch of a traced kernel: which part of a tensor each access can reach, and
- * whether two programs can access the same element (proof.c). */
+/* proof.h: declares facts that hold for every launch of a traced kernel: which part of a tensor each access can
+ * reach, and whether two programs can access the same element (proof.c). */
 #ifndef NESO_OPT_PROOF_H
 #define NESO_OPT_PROOF_H
 

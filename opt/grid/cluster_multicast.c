@@ -15,7 +15,7 @@
  *
  * Two CTAs that load the same tile at the same time read it from L2 twice. In a cluster, each CTA loads one half of
  * the tile, and the multicast copy writes this half to the shared memory of both CTAs. The programs of the two CTAs
- * (partners) are `stride` apart along axis 0: the pass computes the coordinates of sample programs and takes the
+ * (partners) are `stride` apart along axis 0: the pass computes the coordinates of sample programs, and chooses the
  * stride at which partners share the most bytes. A badly chosen stride costs only speed, because partners compare
  * their coordinates at run time. The launcher makes clusters if func.pair_multiple divides the grid; otherwise the
  * same code runs without a partner. The hardware numbers the CTAs of a cluster consecutively, so the pass renumbers
@@ -127,7 +127,7 @@ static int64_t value_in(const struct sample *s, const struct value *v)
 }
 
 /* Returns whether nearly every sample program p loads the same tile as program p + stride. (At the end of a row of
- * tiles, the two may load different tiles.) */
+ * tiles, the two programs may load different tiles.) */
 static bool agree(const struct op *copy, int stride)
 {
     static const int64_t args[] = {4096, 5000, 8192};

@@ -138,8 +138,8 @@ static bool waits_for_others(struct op *loop)
 }
 
 /* Returns whether an op may move to before `wait`, a wait for a dot, without taking the registers of the dot's
- * operand a, which must keep their values until the wait. They keep their values if operand a is also an operand of
- * the wait. If the dot reads operand a from shared memory, there are no such registers. */
+ * operand a, which must keep their values until the wait. These registers keep their values if operand a is also an
+ * operand of the wait. If the dot reads operand a from shared memory, there are no such registers. */
 static bool keeps_operand(const struct op *wait)
 {
     const struct op *dot = op_opnd(wait, 0)->def;
@@ -184,7 +184,7 @@ static bool goes_along(const struct sink *s, const struct op *o)
 }
 
 /* Returns whether o is a scalar each of whose users is after the next loop, or is itself a scalar that will move
- * there. */
+ * to after the next loop. */
 static bool is_wanted_behind(const struct sink *s, const struct op *o)
 {
     bool wanted = can_move(o) && !type_is_tile(op_result(o)->type) && op_result(o)->uses;
