@@ -28,7 +28,7 @@ bool is_shape_change(const struct op *o);
  * op. */
 const struct layout *layout_before(const struct op *o, const struct layout *l);
 /* Returns the layout of o's result for an operand with layout l; NULL if the operand's layout does not determine
- * it. */
+ * the result's layout. */
 const struct layout *layout_after(const struct op *o, const struct layout *l);
 
 /* -- blocked_layout.c -- */
@@ -65,7 +65,7 @@ void region_copy(struct op *to, const struct op *from); /* copies the region of 
 struct value *reduce_in_threads(struct builder *b, const struct op *o);
 
 /* -- swap_dot_operands.c -- */
-/* Replaces the dot by one with swapped operands, or with an f32 accumulator, if that is faster. `chains` is the
+/* Replaces the dot by a dot with swapped operands, or with an f32 accumulator, if this is faster. `chains` is the
  * result of dot_chains_swapped for the dot. Returns whether the operands are swapped. */
 bool dot_swap_operands(struct op *dot, bool chains);
 /* Returns whether the dot is part of a chain of dots in a loop, and each dot of the chain could read the previous
@@ -75,8 +75,8 @@ bool dot_chains_swapped(struct op *dot);
 /* -- lower_layout_conversion.c -- */
 bool convert_is_shared(const struct op *o); /* whether o is a convert through shared memory */
 /* Computes the layout of the shared buffer through which x is converted to y. Chooses the layout with the fewest
- * wavefronts of the store and the load; among layouts with equally many wavefronts, prefers one that ldmatrix can
- * load or stmatrix can store. */
+ * wavefronts of the store and the load; among layouts with equally many wavefronts, prefers a layout with which
+ * ldmatrix can load y or stmatrix can store x. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes);
 /* Builds a load of the buffer's tile with type t. */
 struct value *buffer_load(struct builder *b, struct value *buf, const struct type *t);
@@ -85,9 +85,9 @@ struct value *buffer_load(struct builder *b, struct value *buf, const struct typ
 
 /* Returns whether the target can compute the dot asynchronously, from operands in shared memory. */
 bool dot_is_async(const struct op *dot);
-/* Returns whether the dot's operands go through shared memory. They do so if an asynchronous engine computes the
- * dot. They also do so if the target has no asynchronous engine, and mma.sync computes the dot: each warp then
- * loads its part of an operand from a buffer into registers. */
+/* Returns whether the dot's operands go through shared memory. This is the case if an asynchronous engine
+ * computes the dot. It is also the case if the target has no asynchronous engine, and mma.sync computes the dot:
+ * each warp then loads its part of an operand from a buffer into registers. */
 bool dot_is_staged(const struct op *dot);
 /* Returns whether the dot has an operand of 8-bit floats, although no instruction of the target multiplies such
  * operands. */

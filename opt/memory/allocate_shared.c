@@ -199,7 +199,7 @@ static void sort_by_size(struct buffer *b, int n)
         }
 }
 
-/* Gives all buffers their offsets; returns the bytes in use. */
+/* Sets the offsets of all buffers, and returns the number of bytes in use. */
 static int64_t fit(struct placement *p, bool overlap)
 {
     int64_t top = 0;

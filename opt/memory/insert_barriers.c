@@ -6,14 +6,14 @@
  *                                            %y = shared_load %a
  *
  * The pass walks through the ops in program order and keeps a list of the accesses since the last barrier. Two
- * accesses conflict if they overlap, at least one of them writes, and none of the exceptions below holds. If an
- * access conflicts with one in the list, the pass inserts a barrier before it, and removes from the list the accesses
- * that this barrier orders. The walk through a loop's body starts with the accesses before the loop and with those
- * that remain in the list at the end of the body, so each iteration is ordered after the previous one. Needs: offsets
- * of buffers.
+ * accesses conflict if they overlap, at least one of them writes, and none of the exceptions below holds. If an op's
+ * access conflicts with an access in the list, the pass inserts a barrier before the op, and removes from the list
+ * the accesses that this barrier orders. The walk through a loop's body starts with the accesses before the loop and
+ * with the accesses that remain in the list at the end of the body, so each iteration is ordered after the previous
+ * one. Needs: offsets of buffers.
  *
  * A barrier before a loop executes only once. If a barrier in front of an innermost loop makes a barrier inside the
- * loop unnecessary, the pass inserts the one in front of the loop:
+ * loop unnecessary, the pass inserts the barrier in front of the loop:
  *
  *     shared_store %a, %x                    shared_store %a, %x
  *     for ... {                     =>       barrier
@@ -38,7 +38,7 @@
  * An atomic of a tile gets no such barrier: each thread releases its own accesses.
  *
  * Two accesses to a ring do not conflict if their stage numbers always differ. If one stage number is computed from
- * the other, the pass checks this by evaluating the computation for every possible value of the other. */
+ * the other, the pass checks this by evaluating the computation for every possible value of the other number. */
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
@@ -231,8 +231,8 @@ static void land(accesses *list, const struct op *wait)
         }
 }
 
-/* Returns whether this pass places barriers between o and other accesses. (For ops that mbarriers synchronize, it
- * does not.) */
+/* Returns whether this pass places barriers between o and other accesses. The pass places no barriers for ops
+ * that mbarriers synchronize. */
 static bool is_ordered_here(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_layout
@@ -297,8 +297,8 @@ static accesses outcome(struct walker *w, struct block *b, const accesses *befor
     return after;
 }
 
-/* Returns the accesses that may be unordered when an iteration of the loop starts. `since` are those before the
- * loop. */
+/* Returns the accesses that may be unordered when an iteration of the loop starts. `since` are the accesses
+ * before the loop. */
 static accesses around_loop(struct walker *w, const struct op *o, const accesses *since)
 {
     bool counts = o->code == OP_for;

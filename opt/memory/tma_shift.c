@@ -86,7 +86,7 @@ static int find_end(struct affine_table *t, struct access *a, int d)
 }
 
 /* Shifts dimension d of the tile. Also shifts the additional dimension whose start is the bound of d, a value from
- * memory. Returns false if d has no such bound, or if it has other bounds too. */
+ * memory. Returns false if d has no such bound, or if d has other bounds too. */
 static bool shift_to_end(struct affine_table *t, struct access *a, int d)
 {
     struct access_dim *dim = &a->dims[d];
