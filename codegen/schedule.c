@@ -89,7 +89,7 @@ static struct reg_use *reg_use(struct scheduler *s, int reg, int block)
     return r;
 }
 
-/* Returns the latency that the instruction's row in insns.h gives, or the lower latency of shared memory if the
+/* Returns the latency in the instruction's row of insns.h, or the lower latency of shared memory if the
  * instruction accesses shared memory. */
 static int cycles_of(const struct target *t, const struct insn *in)
 {

@@ -373,9 +373,9 @@ struct value *block_add_arg(struct block *b, const struct type *t, const char *h
 /* Returns an unused name: the hint without its number, followed by the next free number (hint, hint.1, ...). */
 const char *func_name_value(struct func *f, const char *hint);
 void value_rename(struct value *v, const char *hint);
-/* Gives v the name of `old`. The op that defined `old` must already be erased, because names are unique. */
+/* Renames v to the name of `old`. The op that defined `old` must already be erased, because names are unique. */
 void value_take_name(struct value *v, const struct value *old);
-/* Gives v exactly this name; no other value may have it. */
+/* Sets the name of v to exactly `name`, which no other value may have. */
 void value_set_name(struct value *v, const char *name);
 
 struct builder build_at_end(struct block *b, struct loc loc);

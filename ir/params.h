@@ -464,8 +464,8 @@ struct param_info {
 extern const struct param_info param_info[];
 extern const int nparam_info;
 
-/* Sets *p to the defaults, and then to the values that `text` gives as "NAME=VALUE,NAME=VALUE" (text may be NULL). If
- * there is an error, reports it and returns false. */
+/* Sets *p to the defaults, and then to the values in `text`, which has the form "NAME=VALUE,NAME=VALUE" (or is NULL).
+ * If there is an error, reports it and returns false. */
 bool params_read(struct params *p, const char *text, struct diag *d);
 /* Prints the values that differ from the defaults as "NAME=VALUE NAME=VALUE", in the order of the table, or
  * "default" if there is none. */

@@ -19,7 +19,7 @@ struct level {
     enum rounds rounds;
     bool no_async_dots;
     int stages_least;
-    const char *given_up; /* names the optimisations that this level gives up in addition to earlier levels */
+    const char *given_up; /* names the optimisations that this level omits and earlier levels do not omit */
 };
 
 static const struct level levels[] = {

@@ -2,7 +2,7 @@
 /* arith.c: selects instructions for integer and float arithmetic, comparisons, selects and address computations, one
  * element at a time.
  *
- * For each op, the table gives the instruction for integers, how this instruction reads its operands, and the
+ * For each op, the table lists the instruction for integers, how this instruction reads its operands, and the
  * instruction for floats. The functions below expand ops for which PTX has no instruction (on i1, on bf16 before
  * Hopper, minima of f64 that propagate NaN). */
 #include "codegen/select/select.h"
@@ -156,8 +156,8 @@ static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
     }
 }
 
-/* Computes x - x / y * y. For y = 0 the product is 0 and the result is x, as the IR requires. PTX's rem would give
- * all ones (seen on sm_90). */
+/* Computes x - x / y * y. For y = 0 the product is 0 and the result is x, as the IR requires. The result of PTX's rem
+ * would be all ones (seen on sm_90). */
 static struct opnd remainder_of(struct select *s, enum ptype type, const struct opnd *x)
 {
     struct opnd quotient = emit2(s, form0(INSN_div, type), x[0], x[1]);

@@ -150,7 +150,7 @@ static struct opnd log_f32(struct select *s, const struct op *o, struct opnd x, 
     struct opnd from_one = emit2(s, form0(INSN_sub, PT_s32), emit_bits(s, CLASS_b32, x), b32(1));
     struct opnd ordinary = emit2(s, form1(INSN_setp, PT_u32, MOD_lt), from_one, b32(LAST_FINITE));
     return select_f32(s, ordinary, sum,
-                      /* lg2.approx gives the right result for 0, infinity, negative numbers and NaN */
+                      /* lg2.approx returns the right result for 0, infinity, negative numbers and NaN */
                       emit1(s, form1(INSN_lg2, PT_f32, MOD_approx), x));
 }
 

@@ -2,9 +2,9 @@
 /* matrix.c: decides whether ldmatrix can load a tile of a given layout from shared memory, and computes the row
  * addresses for ldmatrix.
  *
- * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8 (16 bytes) of matrix
- * l / 8; register i of lane l then holds the 32-bit word l mod 4 of row l / 4 of matrix i. The bits of a place
- * are therefore:
+ * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l supplies the address of row l mod 8 (16 bytes) of matrix l /
+ * 8; register i of lane l then holds the 32-bit word l mod 4 of row l / 4 of matrix i. The bits of a place are
+ * therefore:
  *
  *     in a row of 16 bytes:    the elements of a word, lane bits 0 and 1
  *     which row:               lane bits 2, 3, 4                              (trans: row and column change places, so

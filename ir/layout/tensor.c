@@ -9,9 +9,9 @@
  *
  *     natural[b] = basis[b] ^ (7 <= b < 7 + m ? basis[b - 3] : 0)
  *
- * Without the swizzle all vectors must be unit vectors: first those of the innermost dimension, then those of
- * the next, and so on up to the size of a box. The vectors of the higher offset bits, also unit vectors, give
- * the starts of the other boxes. Buffers start at multiples of 1024 bytes. */
+ * Without the swizzle all vectors must be unit vectors: first those of the innermost dimension, then those of the
+ * next, and so on up to the size of a box. The vectors of the higher offset bits, also unit vectors, determine the
+ * starts of the other boxes. Buffers start at multiples of 1024 bytes. */
 #include "ir/layout/layout.h"
 
 enum { BOX_MOST = 256, CHUNK_BIT = 4, ROW_BIT = 7, SPAN_BITS_MOST = 3 };

@@ -34,7 +34,7 @@ enum feature {
     HAS_count
 };
 
-/* Kinds of instructions by the latency of their results; codegen/insns.h gives the kind of each instruction. */
+/* Kinds of instructions by the latency of their results; codegen/insns.h lists the kind of each instruction. */
 #define LATENCIES(X) \
     X(alu) X(wide) X(slow) X(sfu) X(param) X(global) X(shared) X(warp) X(mma) X(mma_async) X(none)
 

@@ -65,7 +65,7 @@ struct affine {
     int base; /* for a pointer: the number of the parameter from which the address starts */
     struct poly p; /* the polynomial; for a pointer: its distance in bytes from the parameter */
 };
-/* Returns the form of v, or NULL if v has none; t->why then gives the reason. Scalar integers always have a form. */
+/* Returns the form of v, or NULL if v has no form; t->why is then the reason. Scalar integers always have a form. */
 const struct affine *affine_of(struct affine_table *t, const struct value *v);
 
 /* These functions return false if the result would have too many terms, or a product of two non-uniform atoms. */

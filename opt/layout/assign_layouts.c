@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* assign_layouts.c: gives every tile a layout, starting from memory accesses and dots.
+/* assign_layouts.c: chooses the layout of every tile, starting from memory accesses and dots.
  *
  *     %o = range start=0 end=512 : tile<512xi32>          layout #l0 = reg[1 2] lane[4 8 16 32 64] warp[128 256]
  *     %p = addptr %s, %o : tile<512xptr<f32>>      =>     %o = range start=0 end=512 : tile<512xi32,#l0>
@@ -551,8 +551,8 @@ static bool is_before_loop(const struct op *o)
     return u && !u->next && u->user->code == OP_for;
 }
 
-/* Returns whether the accesses of the class would need so many instructions in layout l that it costs less to give
- * the class its own best layout, and to convert its tiles from and to l. */
+/* Returns whether the accesses of the class would need so many instructions in layout l that the class's own best
+ * layout costs less, including the conversions of its tiles from and to l. */
 static bool scatters_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     const struct params *p = a->m->params;

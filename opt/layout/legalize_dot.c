@@ -19,7 +19,7 @@
  * This is legal because the order in which a dot adds is unspecified. Without fp_fusion the addition stays
  * separate, because the kernel then requires two roundings.
  *
- * The pass gives the kernel more warps than the user requested if a thread's part of an accumulator exceeds the
+ * The pass increases the number of warps that the user requested if a thread's part of an accumulator exceeds the
  * thread's registers, or if the accumulators of two chained dots together exceed half of the registers. No result
  * depends on the number of warps.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* allocate_shared.c: gives each buffer in shared memory an offset. Buffers that are not live at the same time may
- * share bytes.
+/* allocate_shared.c: assigns an offset to each buffer in shared memory. Buffers that are not live at the same time
+ * may share bytes.
  *
  *     %a = shared_alloc : ...                       %a = shared_alloc offset=0 : ...
  *     %b = shared_alloc : ...            =>         %b = shared_alloc offset=512 : ...
@@ -188,7 +188,7 @@ static bool has_dot(const struct block *b)
     return false;
 }
 
-/* Sorts the buffers by decreasing size. The sort is stable, so equal inputs give equal offsets. */
+/* Sorts the buffers by decreasing size. The sort is stable, so equal inputs get equal offsets. */
 static void sort_by_size(struct buffer *b, int n)
 {
     for (int i = 1; i < n; i++)
