@@ -17,7 +17,7 @@
  * store's block. The store must need their results, and no instruction that stays in place may use these results. No
  * instruction between the old and the new position may change a register that a moved instruction reads. Threads of a
  * warp may diverge at the branch, and reconverge after the store. The pass runs after scheduling, and only if the
- * kernel has registers to spare. It skips kernels with warp roles, because their asynchronous instructions need
+ * kernel has registers to spare. The pass skips kernels with warp roles, because their asynchronous instructions need
  * converged warps. */
 #include "codegen/mir.h"
 

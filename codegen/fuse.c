@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse.c: fuses two instructions into one, if the second is the only use of the first one's result.
+/* fuse.c: fuses two instructions into one, if the second instruction is the only use of the first instruction's
+ * result.
  *
  *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         also if t is a shift; floats: fma
  *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
@@ -49,8 +50,8 @@ static void drop_use(struct peep *p, struct opnd x)
         p->regs.at[x.n].nuses--;
 }
 
-/* Computes x * y + z in one instruction, if the addition is the only use of x * y. The new instruction adds
- * a use of x and of y; when peephole.c removes the dead multiplication, it subtracts a use of each. */
+/* Computes x * y + z in one instruction, if the addition is the only use of x * y. The new instruction adds a use
+ * of x and of y; when peephole.c removes the dead multiplication, peephole.c subtracts a use of x and of y. */
 static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in, struct opnd product,
                          struct opnd z)
 {

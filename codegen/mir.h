@@ -119,11 +119,11 @@ enum { VECTOR_as_written = -1 };
 struct insn_word {
     enum word_kind kind;
     bool optional;
-    bool drops;        /* the operand `_` (an unused result) precedes it */
+    bool drops;        /* the operand `_` (an unused result) precedes this word */
     const char *name;  /* points to the word's letter in the row's text */
     int vector;        /* number of operands in braces, or VECTOR_as_written; 0: no braces */
-    /* the name of the operand's type (of an address: of its state space); it ends before the next character that is
-     * not a letter or digit; NULL: the operand has the instruction's type */
+    /* the name of the operand's type (of an address: of its state space); the name ends before the next character
+     * that is not a letter or digit; NULL: the operand has the instruction's type */
     const char *type;
     const char *other; /* the alternative word; NULL: none */
 };
@@ -240,8 +240,8 @@ struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int n
                         const struct opnd *opnds);
 enum reg_class form_class(struct form form); /* the class of the result */
 struct form form_mov(enum reg_class cls);
-/* Returns whether operand k may be a constant. It must be a register if its type is a 16-bit float, or if its word in
- * insns.h allows only registers. nvec is the number of operands in braces, as in struct insn. */
+/* Returns whether operand k may be a constant. The operand must be a register if its type is a 16-bit float, or if
+ * its word in insns.h allows only registers. nvec is the number of operands in braces, as in struct insn. */
 bool form_takes_imm(struct form form, int k, int nvec);
 struct opnd opnd_int(enum reg_class cls, int64_t i);
 /* Returns the constant x as a constant of class cls with the same bits. */

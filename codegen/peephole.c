@@ -290,7 +290,7 @@ static void hoist_from_arms(struct peep *p, struct mblock *b, struct mblock *x, 
     remove_null(y);
 }
 
-/* Visits inner branches before outer ones. So if all arms of two nested branches contain an instruction, this
+/* Visits inner branches before outer branches. So if all arms of two nested branches contain an instruction, this
  * instruction moves to before the outer branch. */
 static void hoist_all(struct peep *p)
 {

@@ -8,7 +8,7 @@
 #include "codegen/mir.h"
 
 struct reg_info {
-    struct opnd alias;   /* the operand that replaces the register; OPND_none: it is not replaced */
+    struct opnd alias;   /* the operand that replaces the register; OPND_none: the register is not replaced */
     /* the register's only definition, already rewritten; NULL: the register has several definitions, its
      * definition is guarded, or the walk has not reached the definition yet */
     struct insn *def;
@@ -60,7 +60,7 @@ struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code);
 bool insn_is_integer(const struct insn *in);
 uint64_t peep_result_bits(const struct peep *p, const struct insn *in); /* the bits of the result that may be 1 */
 /* If the instruction sets a register to a constant or increments it by a constant, returns the bits of the register
- * that it may set to 1; else returns all bits. */
+ * that the instruction may set to 1; else returns all bits. */
 uint64_t peep_step_bits(const struct insn *in);
 /* Simplifies the instruction, or replaces its result; returns true if the instruction is no longer needed. */
 bool peep_simplify(struct peep *p, struct insn *in);

@@ -278,14 +278,14 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
 }
 
 /* Assigns each live range the lowest free number. The numbers do not affect the machine code that ptxas
- * generates, except for the registers of wgmmas, which ptxas does not rename. Their numbers matter for two
- * reasons. First, ptxas serializes wgmmas if a register has different indices in the tuples of two wgmmas
- * (warning C7511). Second, ptxas silently generates wrong code if a register of an accumulator holds another
- * value earlier or later: it merges distinct shuffles into one, or computes a wrong sum if it spills (ptxas 13.0,
- * driver 580; tests/programs/sums_apart.py). So an accumulator does not share its numbers with other values. Two
- * accumulators share numbers only if one accumulator starts with the value of the other accumulator. (If two dots
- * wrote the same tuple, and a multiplication of the accumulator followed each dot, ptxas would keep only the
- * first multiplication.) Operands in registers may share their numbers. */
+ * generates, except for the registers of wgmmas, which ptxas does not rename. The numbers of these registers
+ * matter for two reasons. First, ptxas serializes wgmmas if a register has different indices in the tuples of two
+ * wgmmas (warning C7511). Second, ptxas silently generates wrong code if a register of an accumulator holds
+ * another value earlier or later: ptxas merges distinct shuffles into one, or computes a wrong sum if ptxas
+ * spills (ptxas 13.0, driver 580; tests/programs/sums_apart.py). So an accumulator does not share its numbers
+ * with other values. Two accumulators share numbers only if one accumulator starts with the value of the other
+ * accumulator. (If two dots wrote the same tuple, and a multiplication of the accumulator followed each dot,
+ * ptxas would keep only the first multiplication.) Operands in registers may share their numbers. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};

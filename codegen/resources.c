@@ -118,8 +118,8 @@ int resources_ctas_of_roles(const struct func *f)
 }
 
 /* Returns for how many CTAs of a kernel with dots an SM has enough registers. ptxas compiles two chained asynchronous
- * dots with fewer registers than are live (PTXAS_chained), unless setmaxnreg divides the registers among roles. So the
- * function may return two CTAs where the live registers allow one. */
+ * dots with fewer registers than are live (PTXAS_chained), unless setmaxnreg divides the registers among roles. So
+ * the function may return two CTAs where the live registers allow one CTA. */
 static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_async)
 {
     const struct params *p = m->func->module->params;

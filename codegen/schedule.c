@@ -362,7 +362,7 @@ static void rank_nodes(struct scheduler *s)
 
 /* Returns whether the block is the body of a pipelined loop (opt/pipeline/pipeline_loops.c), in which a wait for
  * copies follows dots. The order of such a block overlaps the loads of each part of the operands with the dots of
- * the previous part, so it should not change. */
+ * the previous part, so the order should not change. */
 static bool is_pipelined(const struct mblock *b)
 {
     bool multiplies = false;

@@ -385,9 +385,9 @@ static struct opnd half_with(struct peep *p, struct opnd x, int64_t more)
 
 /* cvt.rn.f16.s32 h, (x + c)    =>    or.b32 y, x, 0x6400; cvt.u16.u32 z, y; sub.rn.f16 h, z, 1024 - c
  *
- * This requires that x has at most 10 bits, and that c is 0 or a constant from -1024 to 1024. The f16 with bits
- * 0x6400 + x is 1024 + x, and both differences are exact. For bf16, x may have 7 bits: 0x4300 + x is 128 + x.
- * Conversions of integers have a quarter of the rate of other instructions, and cannot convert two elements at
+ * The rewrite requires that x has at most 10 bits, and that c is 0 or a constant from -1024 to 1024. The f16 with
+ * bits 0x6400 + x is 1024 + x, and both differences are exact. For bf16, x may have 7 bits: 0x4300 + x is 128 +
+ * x. Conversions of integers have a quarter of the rate of other instructions, and cannot convert two elements at
  * once. */
 static bool convert_few_bits(struct peep *p, struct insn *in)
 {
@@ -683,7 +683,7 @@ static bool are_used_once(const struct peep *p, struct opnd x, struct opnd y)
 /* Returns whether packed instructions can compute low and high as the two halves of one register: whether low and
  * high are the halves of one register already, or pairs of equal instructions compute them from such halves. In
  * addition, at most *packs pairs of other registers may be joined by new pack instructions. Callers allow one new
- * pack, because it replaces the pack of the result, but none if the separate results have other uses. */
+ * pack, because it replaces the pack of the result, but no new pack if the separate results have other uses. */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth, int *packs)
 {
     int none = 0;

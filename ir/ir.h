@@ -365,7 +365,7 @@ struct builder {
     struct loc loc;
 };
 struct func *func_new(struct module *m, const char *name);
-/* Makes `to` a copy of `from`. Both belong to one module, whose list of functions does not change. */
+/* Makes `to` a copy of `from`. Both functions belong to one module, whose list of functions does not change. */
 void func_copy(struct func *to, const struct func *from);
 struct value *func_add_param(struct func *f, const struct type *t, struct param p);
 struct block *block_new(struct func *f, struct op *parent);
@@ -463,9 +463,9 @@ void value_set_type(struct value *v, const struct type *t);
 bool has_uses(const struct value *v);
 int value_nuses(const struct value *v);
 bool is_pure(const struct op *o);     /* whether the op and all ops in its regions are pure */
-/* Returns whether the op may be erased if its results are unused. It may be erased if it is a pure op, a load that is
- * not volatile, a read of shared memory, or an arrival at a barrier at which no thread waits. A `for` or an `if` may
- * be erased if all ops in its regions may be erased. */
+/* Returns whether the op may be erased if its results are unused: whether it is a pure op, a load that is not
+ * volatile, a read of shared memory, or an arrival at a barrier at which no thread waits. A `for` or an `if` may be
+ * erased if all ops in its regions may be erased. */
 bool is_removable(const struct op *o);
 /* Returns whether the op may be an acquire, after which the program may read what other programs have written.
  * Atomics, volatile loads (which may poll a flag), calls of the host, and inline assembly that accesses memory
@@ -488,7 +488,8 @@ bool block_is_inside(const struct block *b, const struct block *outer);
 bool value_is_outside(const struct value *v, const struct op *loop);
 /* Returns the op that defines v if it has this opcode; NULL if it has another opcode, or if v is NULL. */
 struct op *value_def_as(const struct value *v, enum opcode code);
-/* Returns whether the region of a reduce or scan is commutative: it yields the same for (a, b) as for (b, a). */
+/* Returns whether the region of a reduce or scan is commutative: the region yields the same for (a, b) as for (b,
+ * a). */
 bool combines_either_way(const struct op *o);
 /* Returns whether the result of a reduce or scan is the same, bit for bit, in whatever order the elements are
  * combined. */
@@ -508,8 +509,8 @@ bool value_const_int(const struct value *v, int64_t *i); /* like value_const_bit
  * (i1: bytes 0 and 1; f16, bf16 and fp8: their bits; others: C's types) -- */
 /* x[0], x[1], ... are the operands. `type` is their dtype (for a select, the dtype of its choices; for pointers,
  * i64), and `to` is the result's dtype. The result must not overlap an operand. The folder, the evaluator of
- * constexprs and the interpreter call this function. It returns false for an op that is not elementwise, for addptr,
- * and for a type that the op does not accept. */
+ * constexprs and the interpreter call this function. The function returns false for an op that is not elementwise,
+ * for addptr, and for a type that the op does not accept. */
 bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to, const struct attr *attrs,
                  int nattrs, int64_t n, void *result, const void *const *x);
 /* The parts of scalar_eval for floats (scalar_float.c) and for casts (scalar_cast.c). `option` is the op's
@@ -544,7 +545,7 @@ bool module_parse(struct module *m, const struct source *src);
 
 /* -- verify.c -- */
 /* Checks that f is valid for its degree of detail: structure, dominance, types by each op's rule, layouts. Returns
- * NULL if f is valid; else returns the error, and sets *at to the op that has it (NULL: the error is not in an
+ * NULL if f is valid; else returns the error, and sets *at to the op that has the error (NULL: the error is not in an
  * op). */
 const char *func_verify(const struct func *f, const struct op **at);
 

@@ -12,8 +12,8 @@
  *              kernels whose PTX changes at half and at double the default, of 456 or 1,883 kernels of tests/ and
  *              bench/ compiled for sm_90a
  *
- * The length of a fixed array (TERMS_MOST of affine.h, ...) is not in the table, because --param cannot change
- * it. A module has its own values (module.params). `neso help params` prints the table, `--param NAME=VALUE`
+ * The length of a fixed array (TERMS_MOST of affine.h, ...) is not in the table, because --param cannot change the
+ * length. A module has its own values (module.params). `neso help params` prints the table, `--param NAME=VALUE`
  * changes a value for one compilation, and the cache's key contains the changed values. */
 #ifdef PARAM
 
@@ -459,8 +459,8 @@ struct param_info {
     int dflt, least, most;
     const char *unit;
 };
-/* The table without the columns `meaning` and `measured`. Only `neso help params` prints these
- * (runtime/manual/params.c); the library leaves them out. */
+/* The table without the columns `meaning` and `measured`. Only `neso help params` prints these columns
+ * (runtime/manual/params.c); the library omits them. */
 extern const struct param_info param_info[];
 extern const int nparam_info;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* parse.c: reads the text form of the IR (the head of print.c has the grammar).
  *
- * The parser has no lexer: each function reads its production from the characters at p->at, and moves p->at
- * past the production. The parser reports only the first error. It then sets `failed`, which makes every later
+ * The parser has no lexer: each function reads its production from the characters at p->at, and moves p->at past
+ * the production. The parser reports only the first error. The parser then sets `failed`, which makes every later
  * function return at once. The parser checks the form of ops; the verifier checks everything else. */
 #include "ir/ir.h"
 

@@ -250,8 +250,8 @@ static bool check_map(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Returns whether o, an op `ready`, is at a place where its role executes it exactly once. Such places are the
- * role's outermost block, and a branch of an `if` that ends in return. */
+/* Returns whether o, an op `ready`, is at a place where its role executes the op exactly once. Such places are
+ * the role's outermost block, and a branch of an `if` that ends in return. */
 static bool is_in_role(const struct op *o)
 {
     const struct op *p = o->block->parent;

@@ -239,7 +239,7 @@ static bool is_optional(const struct pass_info *x)
     return true;
 }
 
-/* Reports that the i-th pass of the list (or code generation, after the last one) needs the missing property p. */
+/* Reports that the i-th pass of the list (or code generation, after the last pass) needs the missing property p. */
 static void refuse(const struct check *c, int i, enum property p)
 {
     struct diag *d = c->func->module->diag;

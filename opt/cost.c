@@ -3,8 +3,8 @@
  * (ir/target/target.h), and ir/params.h contains the thresholds.
  *
  * Passes ask whether two CTAs fit on an SM before layouts and buffers exist. So the answer is an estimate, which
- * counts the rings, operands and accumulators that the kernel will have. Consecutive loops share a ring if they
- * load tiles of the same types, and they share the registers of accumulators. */
+ * counts the rings, operands and accumulators that the kernel will have. Consecutive loops share a ring if the
+ * loops load tiles of the same types, and always share the registers of accumulators. */
 #include "opt/cost.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
@@ -22,8 +22,8 @@ struct room {
     int64_t early_bytes; /* the part of ring_bytes for tiles that only ops outside of loops read */
 };
 
-/* Returns whether both loads read tiles of one element type, and the shapes are equal or one is the transpose of
- * the other. The buffers of such tiles may have the same type. */
+/* Returns whether both loads read tiles of one element type, and the shapes are equal or transposes of each
+ * other. The buffers of such tiles may have the same type. */
 static bool are_alike(const struct op *a, const struct op *b)
 {
     const struct type *x = op_result(a)->type, *y = op_result(b)->type;

@@ -4,9 +4,9 @@
  *     %old = atomic_rmw %p, %v, %m rmw=add     =>     mov.b32 %r5, 0;
  *                                                     @%p0 atom.acq_rel.gpu.global.add.u32 %r5, [%rd1], %r4;
  *
- * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of floats,
- * so their bits are compared as integers: for positive floats the order is the same, for negative floats it is
- * reversed. Maxima and minima of 16-bit floats, and sums of bf16 on targets that lack the instruction, use a
+ * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of floats, so
+ * the bits of the floats are compared as integers: for positive floats the order is the same, for negative floats the
+ * order is reversed. Maxima and minima of 16-bit floats, and sums of bf16 on targets that lack the instruction, use a
  * compare-and-swap loop.
  *
  *     while {                                                  @%p0 fence.acq_rel.gpu;
@@ -84,7 +84,7 @@ static void emit_atomic(struct select *s, struct form f, struct opnd old, struct
 }
 
 /* Emits the maximum (or minimum) of floats as an atomic on their bits. If x is positive, compares the bits as signed
- * integers. If x is negative, compares them as unsigned integers in reversed order. */
+ * integers. If x is negative, compares the bits as unsigned integers in reversed order. */
 static void float_extreme(struct select *s, const struct atomic *a, enum dtype dt, struct opnd old,
                           struct opnd at, struct opnd x, struct opnd guard)
 {

@@ -379,8 +379,8 @@ static void select_shared_load(struct select *s, const struct op *o)
 /* -- opaque values -- */
 
 /* Adds a zero, which neither ptxas nor the peephole can know to be zero, to each pair of 16-bit elements. So
- * neither of them merges the computations before and after an opaque (opt/simplify/remat.c). Elements of other
- * types do not change. */
+ * neither ptxas nor the peephole merges the computations before and after an opaque (opt/simplify/remat.c).
+ * Elements of other types do not change. */
 static void select_opaque(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);

@@ -153,8 +153,8 @@ enum { WORDS_MOST = 16 };
 struct word_shape word_shape(enum dtype dt, int vec);
 struct form access_shape(struct form f, enum ptype type, int nwords);
 void set_guard(struct insn *in, struct opnd p); /* guards the instruction by p; does nothing if p is OPND_none */
-/* join_elems joins elements to a word, split_word splits a word into elements. Both convert elements between their
- * forms in registers and in memory. */
+/* join_elems joins elements to a word, split_word splits a word into elements. Both functions convert elements
+ * between their forms in registers and in memory. */
 struct opnd join_elems(struct select *s, const struct word_shape *a, const struct opnd *elems);
 void split_word(struct select *s, const struct word_shape *a, struct opnd word, struct opnd *elems);
 struct opnd from_memory(struct select *s, const struct word_shape *a, struct opnd x);

@@ -8,10 +8,10 @@
  *     %e = mma_wait %d            =>   wgmma.wait_group.sync.aligned 0;
  *
  * The accumulator stays in its registers: register allocation drops the copy before the fence unless the old value is
- * used later. If the accumulator is known to be zero, the instruction does not read it. A 64-bit descriptor contains
- * the address and layout of the warpgroup's part of a buffer (wgmma_view). The descriptors of further instructions
- * are the first descriptor plus a constant. A shuffle reads the warp's number from the first lane, so that ptxas
- * knows that the number is uniform, and keeps descriptors in uniform registers. */
+ * used later. If the accumulator is known to be zero, the instruction does not read the accumulator. A 64-bit
+ * descriptor contains the address and layout of the warpgroup's part of a buffer (wgmma_view). The descriptors of
+ * further instructions are the first descriptor plus a constant. A shuffle reads the warp's number from the first
+ * lane, so that ptxas knows that the number is uniform, and keeps descriptors in uniform registers. */
 #include "codegen/select/dot.h"
 
 #include "ir/target/wgmma.h"

@@ -12,10 +12,10 @@
  *
  *     coordinate = flip ^ XOR of basis[i] over the input bits i that are set
  *
- * The map is surjective: every element is in at least one place. A place is a register of a thread, or an
- * offset. An input bit is called replicated if its basis vector is zero or depends linearly on earlier vectors: two
- * places that differ in it hold the same element. The owner of an element is its place whose replicated bits are
- * all zero. */
+ * The map is surjective: every element is in at least one place. A place is a register of a thread, or an offset. An
+ * input bit is called replicated if its basis vector is zero or depends linearly on earlier vectors: two places that
+ * differ in this bit hold the same element. The owner of an element is its place whose replicated bits are all
+ * zero. */
 #ifndef NESO_IR_LAYOUT_H
 #define NESO_IR_LAYOUT_H
 
@@ -101,9 +101,9 @@ void layout_drop_free_regs(struct layout *out, const struct layout *l, int *reg_
 void layout_part(struct layout *out, const struct layout *l, const int *shape, const int *at);
 
 /* -- algebra -- */
-/* The linear map that layout_divide computes. It maps a place of `from` (all input bits, in the order of basis) to
- * the place of `to` that owns the same element. basis[i] is a word of to's input bits, in the order of to's basis.
- * If `to` is a layout of shared memory, the offset of an element is the XOR of place_apply for the thread and
+/* The linear map that layout_divide computes: from a place of `from` (all input bits, in the order of basis) to the
+ * place of `to` that owns the same element. basis[i] is a word of to's input bits, in the order of to's basis. If
+ * `to` is a layout of shared memory, the offset of an element is the XOR of place_apply for the thread and
  * place_apply for the register. */
 struct place_map {
     int nin, nout;
@@ -183,7 +183,7 @@ bool layout_matrix_load(struct matrix_load *x, const struct layout *shared, cons
                         int elem_bytes);
 
 /* -- boxes of tensor maps (tensor.c) -- */
-/* The boxes with which TMA copies fill a buffer. Each box is a block of the tile; it is contiguous in the
+/* The boxes with which TMA copies fill a buffer. Each box is a block of the tile. The box is contiguous in the
  * buffer, and its rows are swizzled. */
 struct boxes {
     int swizzle;         /* 0, 32, 64 or 128 bytes */

@@ -120,8 +120,8 @@ int layout_wavefronts(const struct layout *shared, const struct layout *l, int e
 
 /* -- the swizzle -- */
 
-/* The coordinate bits of V, which are the low bits of the offset. The first of them are register bits of both
- * layouts; the others are register bits of only one of `from` and `to`. */
+/* The coordinate bits of V, which are the low bits of the offset. The first coordinate bits are register bits of
+ * both layouts; the other coordinate bits are register bits of only one of `from` and `to`. */
 struct vector_bits {
     int n;
     int bit[ACCESS_BITS];
@@ -223,9 +223,9 @@ static void add_cost(struct cost *c, const struct layout *shared, const struct l
     c->accesses += count_accesses(l, vector);
 }
 
-/* Register bits that both layouts have in common never cause conflicts, so V contains them all. A register bit of
- * only one layout widens that layout's vectors, but leaves fewer banks for the accesses of the other layout. So the
- * function tries every number of such bits, first of `from`, then of `to`. */
+/* Register bits that both layouts have in common never cause conflicts, so V contains all these bits. A register bit
+ * of only one layout widens that layout's vectors, but leaves fewer banks for the accesses of the other layout. So
+ * the function tries every number of such bits, first of `from`, then of `to`. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to, int elem_bytes)
 {
     int elem_bits = log2_floor(elem_bytes), most = ACCESS_BITS - elem_bits;

@@ -2,10 +2,10 @@
 /* tensor.c: decides whether TMA copies (by tensor maps) can fill a buffer of a given layout, and computes the
  * boxes.
  *
- * A TMA copy writes a box with its innermost dimension contiguous: element (r, c) goes to byte r W + c e, where a
- * row has W bytes and an element e bytes. A swizzle of S = 16 << m bytes then XORs the m address bits from bit 7 up
- * into the m address bits from bit 4 up; a swizzled row has S bytes. This map of the offset's bits is linear and
- * its own inverse. So layout_boxes applies it again to undo the swizzle:
+ * A TMA copy writes a box with its innermost dimension contiguous: element (r, c) goes to byte r W + c e, where a row
+ * has W bytes and an element e bytes. A swizzle of S = 16 << m bytes then XORs the m address bits from bit 7 up into
+ * the m address bits from bit 4 up; a swizzled row has S bytes. This map of the offset's bits is linear and its own
+ * inverse. So layout_boxes applies this map again to undo the swizzle:
  *
  *     natural[b] = basis[b] ^ (7 <= b < 7 + m ? basis[b - 3] : 0)
  *

@@ -89,7 +89,7 @@ void diag_hurry(const struct diag *d, struct loc at);
 void diag_init(struct diag *d, struct arena *a);
 struct source *diag_add_source(struct diag *d, const char *name, const char *text, size_t len);
 /* Records a call that is inlined. The caller stores the result in loc.call of every location of the inlined code.
- * If no more calls can be recorded, returns at.call, the call around this one. */
+ * If no more calls can be recorded, returns at.call, the call around this call. */
 uint16_t diag_push_call(struct diag *d, struct loc at, const char *callee);
 
 /* The format verbs of the messages in errors.h: %s string, %d int, %l int64_t, %c char, %g double, %T const

@@ -79,7 +79,7 @@ enum {
 struct target {
     const char *name;        /* for example "sm_90a" */
     const char *generation;  /* for example "Hopper" */
-    int capability;          /* 90: major * 10 + minor, to match a device; no pass depends on it */
+    int capability;          /* 90: major * 10 + minor, to match a device; no pass depends on this number */
     bool arch_specific;      /* the code runs only on this capability (the "a" of the name) */
     int ptx_version;         /* the lowest PTX .version that has the target; 80 means 8.0 */
     uint64_t features;       /* one bit for each enum feature */
@@ -103,8 +103,8 @@ const struct target *target_for_capability(int major, int minor);
 bool target_has(const struct target *t, enum feature f);
 /* Returns how many CTAs fit on an SM at once. The limits are the SM's threads and CTAs, its registers (the hardware
  * allocates a thread's registers in multiples of REGS_UNIT), and shared memory (the system reserves a part for each
- * CTA).
- * If `threads` is 0, only shared memory limits the CTAs. If `smem_bytes` is 0, shared memory does not limit them. */
+ * CTA). If `threads` is 0, only shared memory limits the CTAs. If `smem_bytes` is 0, shared memory does not limit the
+ * CTAs. */
 enum { REGS_UNIT = 8 };
 int target_ctas(const struct target *t, int threads, int regs, int64_t smem_bytes);
 /* Returns each thread's share of an SM's registers if `threads` threads share the SM, at most regs_thread + 1. The

@@ -240,9 +240,9 @@ static bool sort_digits(const struct affine_table *t, struct poly *p)
     return true;
 }
 
-/* Adds to the known values the scalars that the index of dimension d determines. This requires that each scalar's
- * factor exceeds the largest sum of the smaller terms and the tile's index; if this is not always true, a guard
- * checks it. */
+/* Adds to the known values the scalars that the index of dimension d determines. The index determines a scalar
+ * only if the scalar's factor exceeds the largest sum of the smaller terms and the tile's index. If this
+ * condition is not always true, a guard checks it. */
 static const char *digits(struct affine_table *t, const struct access_dim *d, const struct type *tile,
                           struct guards *g, struct known *k)
 {

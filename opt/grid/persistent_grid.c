@@ -9,9 +9,9 @@
  *                                                return
  *                                              }
  *
- * The producer warp (warp_specialize.c) then loads the tiles of the next program while the consumers store the
- * result of the current one. The launcher starts as many CTAs as fit on the SMs at once, and passes the size of the
- * grid as a parameter.
+ * The producer warp (warp_specialize.c) then loads the tiles of the next program while the consumers store the result
+ * of the current program. The launcher starts as many CTAs as fit on the SMs at once, and passes the size of the grid
+ * as a parameter.
  *
  * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels that may
  * return early, and kernels with atomics, volatile loads, prints, assertions, inline assembly that has effects or
@@ -21,7 +21,7 @@
  *
  * If programs run longer the higher their number along axis 0 is, as in causal attention, or the lower this number
  * is, the order of the programs matters: a long program that starts last keeps one SM busy while the others are idle.
- * So the pass renumbers the programs. It divides axis 1 into sections of about persistent_grid_section_programs
+ * So the pass renumbers the programs. The pass divides axis 1 into sections of about persistent_grid_section_programs
  * programs. In a section, the longest programs come first. Sections are short because programs that are neighbours
  * along axis 0 often read the same memory (K and V of a head), which then stays in L2. The CTAs of such a persistent
  * grid are launched in rows. If row 0 has n CTAs, each of these CTAs runs every nth of the early programs. The rows

@@ -14,10 +14,10 @@
  * An access has a short step along an axis if its address changes, from one program to the next along this axis, by
  * at most the size of the accessed tile. The pass turns the grid if at least one access has a short step only along
  * axis 1, and no access has a short step only along axis 0. Programs may run in any order, unless a program waits for
- * another one; so the pass excludes kernels with `while` loops. The pass also excludes kernels with dots, because the
- * authors of such kernels usually choose the order of programs, and kernels with prefetches for later programs. Last,
- * the pass excludes kernels with ops that report the CTA's number as the program's number, as inline assembly may do.
- * If the grid has 2^32 programs or more, programs keep their numbers. Needs: scheduled ops. */
+ * another program; so the pass excludes kernels with `while` loops. The pass also excludes kernels with dots, because
+ * the authors of such kernels usually choose the order of programs, and kernels with prefetches for later programs.
+ * Last, the pass excludes kernels with ops that report the CTA's number as the program's number, as inline assembly
+ * may do. If the grid has 2^32 programs or more, programs keep their numbers. Needs: scheduled ops. */
 #include "opt/passes.h"
 
 /* FAR represents an unknown step, and every step of at least FAR. */

@@ -6,13 +6,13 @@
  *     %x = load %p : tile<512xf32>                        %p = addptr %s, %o : tile<512xptr<f32>,#l0>
  *                                                         %x = load %p : tile<512xf32,#l0>
  *
- * A *cheap* tile is computed from ranges and scalars without memory accesses. It gets the layout that its user needs.
- * If its users need several layouts, the tile is rematerialized for each of them. All other tiles belong to
- * equivalence classes; the tiles of a class share a layout. The operands and results of an elementwise op are in one
- * class. A region argument or result and the values that it receives (initial and yielded values) are in one class
- * too. A loaded or stored tile also joins the class of the values with which it is used, unless the accesses of that
- * class are contiguous along another dimension in memory. In this case the access gets a separate layout, and the
- * pass converts the tile.
+ * A *cheap* tile is computed from ranges and scalars without memory accesses. A cheap tile gets the layout that its
+ * user needs. If its users need several layouts, the tile is rematerialized for each layout. All other tiles belong
+ * to equivalence classes; the tiles of a class share a layout. The operands and results of an elementwise op are in
+ * one class. A region argument or result and the values that it receives (initial and yielded values) are in one
+ * class too. A loaded or stored tile also joins the class of the values with which it is used, unless the accesses of
+ * that class are contiguous along another dimension in memory. In this case the access gets a separate layout, and
+ * the pass converts the tile.
  *
  * Classes of dots and scans first get the layout that the dot or scan requires. Then the pass assigns layouts to
  * classes in the order of their tile sizes, largest first. If a class has accesses, its layout coalesces these
@@ -181,8 +181,8 @@ static bool can_recompute(const struct op *o)
 
 /* -- collecting classes, sites and links -- */
 
-/* Joins the classes of x and of y, the region argument or result that receives x. Both must have the same layout,
- * even if their accesses are contiguous along different dimensions. */
+/* Joins the classes of x and of y, the region argument or result that receives x. Both classes must have the same
+ * layout, even if their accesses are contiguous along different dimensions. */
 static void unite_values(struct value *x, struct value *y)
 {
     if (class_of(x) && class_of(y))
@@ -252,7 +252,8 @@ static void add_asm(struct op *o)
     join_operands(o, c);
 }
 
-/* Joins the classes of result and accumulator. Their layout determines the layouts of the operands. */
+/* Joins the classes of result and accumulator. The layout of the joined class determines the layouts of the
+ * operands. */
 static void add_dot(struct assign *a, struct op *o)
 {
     struct class *c = find(class_of(op_result(o)));
@@ -444,7 +445,7 @@ static struct site *leader_of(const struct assign *a, struct class *c)
 
 /* Returns the number of consecutive elements in each thread: the widest vector that the alignment of some access
  * allows, but at most 16 bytes of the widest stored type and assign_layouts_run_bytes of the widest loaded type. If a
- * kernel loads a wide type and stores a narrow one, each thread then stores one whole vector, but loads with two
+ * kernel loads a wide type and stores a narrow type, each thread then stores one whole vector, but loads with two
  * instructions. The second load hits in L1, because the first load has fetched whole sectors. Two stores, in
  * contrast, would write each sector in two halves. */
 static int vector_of(const struct assign *a, struct class *c, int fast_dim)
@@ -772,7 +773,7 @@ static struct value *dot_operand(struct assign *a, struct op *o, int i, const st
     return op_result(build_op(&b, OP_to_shared, 1, &v, 1, &buffer, 0));
 }
 
-/* Replaces the dot by an mma_start, which starts it asynchronously, and an mma_wait for its result. */
+/* Replaces the dot by an mma_start, which starts the dot asynchronously, and an mma_wait for the dot's result. */
 static struct op *start_and_wait(struct op *o)
 {
     struct value *r = op_result(o), *x[3];
@@ -824,7 +825,7 @@ static void rewrite_scan(struct assign *a, struct op *o)
         convert_result(a, &b, &o->results[i], l, wished);
 }
 
-/* The gathered tile stays in its own layout, because a gather reads it from shared memory. */
+/* The gathered tile stays in its own layout, because a gather reads the tile from shared memory. */
 static void rewrite_gather(struct assign *a, struct op *o)
 {
     struct value *x = op_opnd(o, 0);

@@ -24,8 +24,8 @@ void keep_pairs_in_warps(struct layout *l, const struct pair_reductions *p, int 
 
 /* -- layout_of_shape.c -- */
 bool is_shape_change(const struct op *o);
-/* Returns the layout that o's operands must have for a result with layout l. This is l itself, unless o is a shape
- * op. */
+/* Returns the layout that o's operands must have for a result with layout l. This layout is l itself, unless o is a
+ * shape op. */
 const struct layout *layout_before(const struct op *o, const struct layout *l);
 /* Returns the layout of o's result for an operand with layout l; NULL if the operand's layout does not determine
  * the result's layout. */
@@ -49,9 +49,9 @@ int blocked_layout(struct layout *l, const struct type *t, const int *order, int
  * within one warp. */
 int layout_run_of_warp(const struct layout *l, int dim);
 
-/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. Register,
- * lane and warp bits of l whose vectors are zero number replicas of the operand. In the result, these bits
- * number the new elements; if they do not suffice, additional register bits number the rest. */
+/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. Register, lane
+ * and warp bits of l whose vectors are zero number replicas of the operand. In the result, these bits number the
+ * new elements; if these bits do not suffice, additional register bits number the remaining elements. */
 void layout_widen(struct layout *out, const struct type *x, const struct type *r, const struct layout *l);
 
 /* -- lower_scan.c: the layout that a scan requires -- */
@@ -85,9 +85,10 @@ struct value *buffer_load(struct builder *b, struct value *buf, const struct typ
 
 /* Returns whether the target can compute the dot asynchronously, from operands in shared memory. */
 bool dot_is_async(const struct op *dot);
-/* Returns whether the dot's operands go through shared memory. This is the case if an asynchronous engine
- * computes the dot. It is also the case if the target has no asynchronous engine, and mma.sync computes the dot:
- * each warp then loads its part of an operand from a buffer into registers. */
+/* Returns whether the dot's operands go through shared memory. The operands go through shared memory in two
+ * cases. In the first case, an asynchronous engine computes the dot. In the second case, the target has no
+ * asynchronous engine, and mma.sync computes the dot: each warp then loads its part of an operand from a buffer
+ * into registers. */
 bool dot_is_staged(const struct op *dot);
 /* Returns whether the dot has an operand of 8-bit floats, although no instruction of the target multiplies such
  * operands. */

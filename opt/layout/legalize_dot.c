@@ -15,8 +15,8 @@
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
- * If the result of a dot with accumulator 0 is added to another value, this value becomes the dot's accumulator.
- * This is legal because the order in which a dot adds is unspecified. Without fp_fusion the addition stays
+ * If the result of a dot with accumulator 0 is added to another value, this value becomes the dot's accumulator. This
+ * rewrite is legal, because the order in which a dot adds is unspecified. Without fp_fusion the addition stays
  * separate, because the kernel then requires two roundings.
  *
  * The pass increases the number of warps that the user requested if a thread's part of an accumulator exceeds the

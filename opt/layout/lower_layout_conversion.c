@@ -441,7 +441,7 @@ static bool is_shared_result(const struct op *o)
 }
 
 /* Cuts the conversion o repeatedly until its buffers are small enough. Returns the first of the ops that replace o,
- * or o itself if it is not cut. */
+ * or o itself if o is not cut. */
 static struct op *cut(struct op *o)
 {
     for (struct op *first = o; first && convert_is_shared(o) && conversion_bytes(o) > bytes_most(o);) {

@@ -32,7 +32,7 @@
 /* -- the bits of the axis that warps, or lanes, hold -- */
 
 struct axis_bits {
-    enum in kind;   /* IN_warp or IN_lane; if it is IN_lane, read "lanes" for "warps" below */
+    enum in kind;   /* IN_warp or IN_lane; if IN_lane, read "lanes" for "warps" below */
     int low, n;     /* the axis has n coordinate bits, from bit `low` on */
     uint32_t warps; /* a mask of the axis bits that warps hold; bit 0 is bit `low` of the coordinate */
 };

@@ -98,8 +98,8 @@ static void live_at(struct buffer *b, int first, int last)
     b->last = last > b->last ? last : b->last;
 }
 
-/* Extends the live range of b to the wait for the copy or dot that `reader` starts. This is the first wait whose
- * `pending` is at most the number of copies or dots that have started after `reader`. */
+/* Extends the live range of b to the wait for the copy or dot that `reader` starts. The wait for `reader` is the
+ * first wait whose `pending` is at most the number of copies or dots that have started after `reader`. */
 static void live_until_wait(struct placement *p, struct buffer *b, const struct op *reader)
 {
     const enum completion kind = op_completion(reader);

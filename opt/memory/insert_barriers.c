@@ -10,7 +10,7 @@
  * access conflicts with an access in the list, the pass inserts a barrier before the op, and removes from the list
  * the accesses that this barrier orders. The walk through a loop's body starts with the accesses before the loop and
  * with the accesses that remain in the list at the end of the body, so each iteration is ordered after the previous
- * one. Needs: offsets of buffers.
+ * iteration. Needs: offsets of buffers.
  *
  * A barrier before a loop executes only once. If a barrier in front of an innermost loop makes a barrier inside the
  * loop unnecessary, the pass inserts the barrier in front of the loop:
@@ -215,9 +215,9 @@ static void forget(accesses *list, enum meeting m)
     list->n = n;
 }
 
-/* Notes that copies or dots of the kind for which `wait` waits have ended: all of them, or the oldest ones. A
- * thread waits only for the bulk stores that it has started itself, so a bulk_wait with `group` covers only the
- * stores with `group`. */
+/* Notes that copies or dots of the kind for which `wait` waits have ended: all copies or dots, or only the
+ * oldest. A thread waits only for the bulk stores that it has started itself, so a bulk_wait with `group` covers
+ * only the stores with `group`. */
 static void land(accesses *list, const struct op *wait)
 {
     const enum completion kind = op_awaits(wait);
@@ -275,7 +275,7 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
         return;
     if (o->prev &&
         o->prev->code ==
-            OP_stagger_wait) /* all warpgroups must pass the barrier before one of them waits in stagger_wait */
+            OP_stagger_wait) /* all warpgroups must pass the barrier before a warpgroup waits in stagger_wait */
         o = o->prev;
     struct builder b = build_before(o);
     struct op *barrier = build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);

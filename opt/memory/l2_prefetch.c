@@ -21,14 +21,15 @@
  * l2_prefetch_loop_bytes of the row. If each iteration reduces a whole tile, the iteration also prefetches a later
  * tile. The distance is l2_prefetch_loop_bytes, or one tile if tiles are longer, and the prefetch before the loop
  * covers this distance. If several loops read the same row, the row is in L2 when the last loop runs, so this loop
- * needs no memory bandwidth for the row. If tiles are long, the program uses the bandwidth: before the last loop, it
- * prefetches the first tile of a later program's row.
+ * needs no memory bandwidth for the row. If tiles are long, the program uses the bandwidth: before the last loop, the
+ * program prefetches the first tile of a later program's row.
  *
- * A tile is a row if four conditions hold. Its elements are contiguous. The address of its start depends on the
- * program id of axis 0, but not on other program ids, loops or memory. Its mask is absent, or compares columns with a
- * bound. Each thread loads vectors of 16 bytes. If a loop reads the row, the start must be computed before the loop
- * (licm.c moves this computation there). The pass changes kernels only for targets with TMA. The pass does not change
- * kernels that are persistent, run in clusters or have roles. Needs: vector widths, for alignment. */
+ * A tile is a row if four conditions hold. The elements of the tile are contiguous. The address of the tile's start
+ * depends on the program id of axis 0, but not on other program ids, loops or memory. The tile's mask is absent, or
+ * compares columns with a bound. Each thread loads vectors of 16 bytes. If a loop reads the row, the start must be
+ * computed before the loop (licm.c moves this computation there). The pass changes kernels only for targets with TMA.
+ * The pass does not change kernels that are persistent, run in clusters or have roles. Needs: vector widths, for
+ * alignment. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
@@ -80,7 +81,7 @@ static bool counts_from_0(const struct value *v)
 
 /* -- rows of later programs -- */
 
-/* Computes the value that the scalar v has in the later program. Returns v itself if it does not depend on the
+/* Computes the value that the scalar v has in the later program. Returns v itself if v does not depend on the
  * program. */
 static struct value *later(struct prefetcher *a, struct builder *b, struct value *v)
 {
@@ -137,7 +138,7 @@ static int64_t bytes_ahead(const struct func *f, const struct type *tile)
                                                       : 0;
 }
 
-/* Builds the prefetch distance in programs: n if the row fills most of its tile, and more if it does not. */
+/* Builds the prefetch distance in programs: n if the row fills most of its tile, and more than n otherwise. */
 static struct value *programs_ahead(struct builder *b, const struct row *r, int64_t n)
 {
     struct value *ahead = build_const_i32(b, n);

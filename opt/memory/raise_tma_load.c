@@ -12,15 +12,15 @@
  * such a condition when it makes the map, or a guard checks the condition. If a condition is false, the launch uses
  * the fallback kernel, which has no maps.
  *
- * The rewrite is legal if four conditions hold. The load is not volatile. Its address describes a box of an array
- * (access_pattern.c). Masked elements are 0 or, for floats of 16 bits and more, NaN. The kernel has not written to
- * the array before the load. If a store before the load, or in a loop that contains both, writes through another
+ * The rewrite is legal if four conditions hold. The load is not volatile. The load's address describes a box of an
+ * array (access_pattern.c). Masked elements are 0 or, for floats of 16 bits and more, NaN. The kernel has not written
+ * to the array before the load. If a store before the load, or in a loop that contains both, writes through another
  * parameter, a guard checks that the two arrays do not overlap. Any other write before the load or in such a loop
- * excludes the rewrite. If the program wraps row indices (% M), the map loads 0 for the wrapped rows. This is legal
- * if no op combines different rows, and if the masks of all stores exclude the wrapped rows. If the number of the
- * first or of the last row is loaded from memory, a constant is added to the coordinates of the rows (tma_shift.c). A
- * vector becomes a copy if the loop computes an operand of a dot from it, and if the dot's other operand becomes a
- * copy. Needs: traced ops. Leaves: the ops that computed addresses, for dce. */
+ * excludes the rewrite. If the program wraps row indices (% M), the map loads 0 for the wrapped rows. The wrap is
+ * legal if no op combines different rows, and if the masks of all stores exclude the wrapped rows. If the number of
+ * the first or of the last row is loaded from memory, a constant is added to the coordinates of the rows
+ * (tma_shift.c). A vector becomes a copy if the loop computes an operand of a dot from it, and if the dot's other
+ * operand becomes a copy. Needs: traced ops. Leaves: the ops that computed addresses, for dce. */
 #include "ir/target/engine.h"
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
@@ -39,7 +39,7 @@ struct candidate {
     int nstarts;
     struct tensor_map map;
     struct guards guards;
-    const char *why; /* the reason why the load stays a load; NULL: it becomes a copy */
+    const char *why; /* the reason why the load stays a load; NULL: the load becomes a copy */
     /* If the load is a vector: the load of the tile with which its copy shares stages of a ring. Otherwise NULL. */
     const struct op *beside;
 };
@@ -98,8 +98,8 @@ static bool has_same_readers(const struct op *load)
     return !(seen[0] && seen[1]);
 }
 
-/* Returns whether the rewrite can be faster. This requires that a dot reads the loaded tile through shared memory
- * (is_operand), because the tile must then be in shared memory in any case. */
+/* Returns whether the rewrite can be faster. The rewrite can be faster only if a dot reads the loaded tile
+ * through shared memory (is_operand), because the tile must then be in shared memory in any case. */
 static bool may_pay(const struct op *load)
 {
     return is_operand(op_result(load), load->block) && has_same_readers(load);

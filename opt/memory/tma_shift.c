@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tma_shift.c: lets tensor maps describe boxes whose position depends on values in memory. There are two problems. A
- * coordinate below 0 is outside of a tensor map, although a row before the parameter's address may exist. And if a
- * bound is loaded from memory, it is unknown when the launcher makes the map. The solution is to add constants to the
+ * coordinate below 0 is outside of a tensor map, although a row before the parameter's address may exist. And a bound
+ * that is loaded from memory is unknown when the launcher makes the map. The solution is to add constants to the
  * coordinates:
  *
  *     A + s m + 2 k,  m from memory                 coordinates 2^30, m + 2^29, k

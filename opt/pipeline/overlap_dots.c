@@ -31,8 +31,8 @@
  * branch.
  *
  * If a loop is known to run one or two iterations, like the loop over the diagonal blocks of causal attention, the
- * loop between the first part and the last part would run no iteration or one. The pass then drops that loop, or
- * replaces it by its body.
+ * loop between the first part and the last part would run no iteration or one iteration. The pass then drops that
+ * loop, or replaces it by its body.
  *
  * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
  * the first dot of the previous warpgroup has ended:

@@ -264,8 +264,8 @@ static struct value *store_in_iterations(struct epilogue *d, struct value *const
 }
 
 /* Returns the op in front of which the remaining pieces are stored. This place is behind the loop over K, behind the
- * wait for its dot, and behind the arrivals that follow. It is in front of the ops that round the accumulator,
- * because these ops need registers. */
+ * wait for its dot, and behind the arrivals that follow. This place is also in front of the ops that round the
+ * accumulator, because these ops need registers. */
 static struct op *place_of_rest(const struct epilogue *d)
 {
     struct op *o = d->loop->next, *at = o;

@@ -20,8 +20,8 @@ bool is_over_programs(const struct op *o); /* whether o is the loop over the pro
  * become a tensor_load. */
 bool producer_can_copy(const struct op *load, struct value *const *coords, int ncoords);
 enum { STAGE_ALIGN = 128 }; /* a tensor map copies to a multiple of this number of bytes in shared memory */
-/* Returns the last dot of v's block of which the block computes an operand from v: by elementwise ops, broadcasts and
- * expand_dims. Returns NULL if v has other users too, or if there is no such dot. */
+/* Returns the last dot of v's block of which the block computes operand a or b from v, by elementwise ops, shape ops
+ * and conversions. Returns NULL if v has other users too, or if there is no such dot. */
 const struct op *dot_computed_from(const struct value *v);
 
 /* -- plan_copies.c -- */
@@ -40,8 +40,8 @@ void ring_advance(struct builder *b, int stages, struct value **stage, struct va
 /* Makes each warp arrive at this mbarrier to release a stage, instead of one warp for its whole warpgroup. */
 void release_by_warps(const struct func *f, const struct value *bar);
 /* Returns the wait for the only dot of a loop's body if this dot could stay in flight while the dot of the next
- * iteration starts. This requires that the body has no ops with regions, and that the loop does nothing with the
- * accumulator but carry it. Otherwise returns NULL. */
+ * iteration starts. The dot can stay in flight only if the body has no ops with regions, and if the loop does
+ * nothing with the accumulator but carry it. Otherwise returns NULL. */
 struct op *wait_of_carried_dot(const struct block *body);
 
 /* -- overlap_dots.c -- */

@@ -22,10 +22,11 @@
  * disable copies past the last iteration. Let n be the distance from the counter to the loop's end, which is positive
  * inside the loop: the i-th iteration after the current one exists if n > i * |step|, compared as unsigned numbers.
  *
- * One barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the copies of all
- * threads visible to all threads. It also ensures that all threads have read the previous iteration's stage before the
- * next copies overwrite that stage. The loop carries the number of the stage; a comparison and a select wrap the
- * number to 0. The pass dce later removes the carried values that only the load used.
+ * One barrier per iteration is enough; insert_barriers.c puts the barrier behind the wait. This barrier makes the
+ * copies of all threads visible to all threads. This barrier also ensures that all threads have read the previous
+ * iteration's stage before the next copies overwrite that stage. The loop carries the number of the stage; a
+ * comparison and a select wrap the number to 0. The pass dce later removes the carried values that only the load
+ * used.
  *
  * If the plan splits a dot into steps, each step is a dot with the extent of one instruction along K. Operands of the
  * next step are loaded from shared memory while the current step multiplies. The wait for the next iteration's copies
@@ -201,8 +202,8 @@ static void copy_ahead(struct copy_plan *p, struct builder *b, struct value *sta
     advance(p, b, &map, now);
 }
 
-/* Builds a wait for all groups of copies except the `pending` newest ones, and a fence if asynchronous dots read the
- * copied tiles. */
+/* Builds a wait for all groups of copies except the `pending` newest groups, and a fence if asynchronous dots read
+ * the copied tiles. */
 static void await_copies(struct builder *b, int pending, bool fenced)
 {
     struct op *wait = build_op(b, OP_async_wait, 0, NULL, 0, NULL, 0);

@@ -402,9 +402,8 @@ static void find_steps(struct copy_plan *p)
     p->step_k = g->k;
 }
 
-/* Returns whether the rewrite will replace buffer x, to which a dot's operand is stored, by a view of a ring. This
- * requires that the ring, seen through the transpositions between the load and the store, has the buffer's
- * layout. */
+/* Returns whether the rewrite will replace buffer x, to which a dot's operand is stored, by a view of a ring. The
+ * ring, seen through the transpositions between the load and the store, must have the buffer's layout. */
 static bool becomes_view(const struct copy_plan *p, const struct value *x)
 {
     int order[RANK_MAX] = {0, 1, 2, 3, 4};

@@ -14,7 +14,7 @@ struct staged {
     struct op *load;
     int vec;                      /* the number of elements that a thread copies with one instruction */
     const struct type *ring_type; /* the type of the ring's buffers */
-    bool is_late;       /* the tile is copied into one buffer, at the start of the iteration that reads the tile */
+    bool is_late;       /* the tile is copied into one buffer, in the iteration that reads the tile */
     struct value *ring; /* the ring, once the rewrite has built it */
 };
 

@@ -10,12 +10,13 @@
  * A batch is the set of tiles that one block loads for one dot. A ring has the number of stages that the innermost
  * loops around its batches request, or as many as fit into shared memory. If all batches of a ring are outside of
  * loops, the ring has one stage. If inner loops read the tiles, as attention's loop over K and V reads the tile of Q,
- * the ring has two stages: the copy of the next tile then overlaps these loops. Two batches share a ring if neither
- * batch is in a loop around the other batch, and if corresponding tiles have equal ranks and element types (one batch
- * may have vectors in addition). For example, the two loops of causal attention, with and without a mask, share
- * rings; if one loop has smaller tiles, its tiles use the start of each buffer. A vector from which the loop computes
- * an operand of a dot goes through the ring of the dot's other operand. The plan also says which dots stay in flight,
- * and which readers load a tile into registers instead of reading it from the ring. The plan changes no op. */
+ * the ring has at most warp_specialize_outer_stages stages. With two stages, the copy of the next tile overlaps these
+ * loops. Two batches share a ring if neither batch is in a loop around the other batch, and if corresponding tiles
+ * have equal ranks and element types (one batch may have vectors in addition). For example, the two loops of causal
+ * attention, with and without a mask, share rings; if one loop has smaller tiles, its tiles use the start of each
+ * buffer. A vector from which the loop computes an operand of a dot goes through the ring of the dot's other operand.
+ * The plan also says which dots stay in flight, and which readers load a tile into registers instead of reading it
+ * from the ring. The plan changes no op. */
 #include "opt/pipeline/plan_rings.h"
 
 #include "ir/target/fragments.h"
@@ -46,7 +47,8 @@ static const struct op *dot_for(const struct take *t)
 }
 
 /* Sets *last to the last dot of block b of which b computes an operand from v. Returns false if v has a user outside
- * the block, or a user that is neither such a dot, nor elementwise, nor a broadcast or expand_dims. */
+ * the block, or a user that is neither such a dot nor an op through which the search continues (elementwise ops, some
+ * shape ops, conversions, to_shared). */
 static bool find_dot_from(const struct value *v, const struct block *b, int depth, const struct op **last)
 {
     if (depth > value_params(v)->pipeline_loops_depth)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* producer_slice.c: finds the scalars that the producer warp must compute itself.
  *
- * These scalars are called the slice. They are the coordinates of copies, the bounds of the loops around the copies,
- * the conditions of early returns, and all values from which these are computed. The producer may load such a scalar
- * from memory itself under two conditions. First, no op of the same program writes memory in front of the load, or in
- * a loop around both the op and the load. Second, the consumers execute writes behind the load only after the
- * producer has executed the load (can_load_twice). In front of the first dot, the second condition holds because the
- * consumers write nothing until the producer is ready, and the producer is ready only behind its last such load. In a
- * loop of dots, the second condition holds because the consumers wait for tiles that the producer copies behind the
- * load. A write does not count if the program returns after it, because that program does not reach the load. */
+ * These scalars are called the slice. The slice consists of the coordinates of copies, the bounds of the loops around
+ * the copies, the conditions of early returns, and all values from which these scalars are computed. The producer may
+ * load such a scalar from memory itself under two conditions. First, no op of the same program writes memory in front
+ * of the load, or in a loop around both the op and the load. Second, the consumers execute writes behind the load
+ * only after the producer has executed the load (can_load_twice). In front of the first dot, the second condition
+ * holds because the consumers write nothing until the producer is ready, and the producer is ready only behind its
+ * last such load. In a loop of dots, the second condition holds because the consumers wait for tiles that the
+ * producer copies behind the load. A write does not count if the program returns after it, because that program does
+ * not reach the load. */
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/pipeline/pipeline.h"

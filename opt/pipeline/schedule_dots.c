@@ -16,11 +16,11 @@
  * The pass is a list scheduler of whole ops. A segment is a run of ops of one block. Loops and branches with effects,
  * volatile loads, atomics and some other ops (WALL) end a segment. The pass places the dots of a segment one by one.
  * The next dot is the first dot that depends on no wait that is not placed yet. If there is no such dot, the next dot
- * is the first dot in program order. In front of each dot, the pass places the ops that the dot needs: first those
- * that need no result of a dot in flight, then the others. Reads of vectors in shared memory are also placed in front
- * of the dot if their values are used behind the wait for the dot. Each wait is placed directly in front of the first
- * op that needs the wait. Behind each dot, the pass places the stores, copies and other ops with effects that no
- * later dot needs, because they execute while the dot runs. Each wait leaves as many groups pending as dots have
+ * is the first dot in program order. In front of each dot, the pass places the ops that the dot needs: first the ops
+ * that need no result of a dot in flight, then the other ops. Reads of vectors in shared memory are also placed in
+ * front of the dot if their values are used behind the wait for the dot. Each wait is placed directly in front of the
+ * first op that needs the wait. Behind each dot, the pass places the stores, copies and other ops with effects that
+ * no later dot needs, because they execute while the dot runs. Each wait leaves as many groups pending as dots have
  * started behind the dot for which it waits. If operand a of a dot is in registers, operand a becomes an operand and
  * a result of the wait for this dot, so that the registers keep their values until the dot has ended. (keep_operand
  * names two cases that do not need this.)
@@ -673,8 +673,8 @@ static bool is_read_longer(const struct value *a, const struct op *wait)
 }
 
 /* If operand a of the dot is in registers, makes operand a an operand and a result of the wait for the dot, so that
- * these registers keep their values until the wait. This is not needed if the wait is directly behind the dot, or if
- * a later wait keeps the operand anyway. */
+ * these registers keep their values until the wait. The dot stays as it is if the wait is directly behind the dot, or
+ * if a later wait keeps the operand anyway. */
 static void keep_operand(struct op *dot)
 {
     struct value *a = op_opnd(dot, DOT_a), *sum = op_result(dot);

@@ -25,8 +25,8 @@
  * batch carry the number and the phase of the current stage of the batch's ring. So the ring continues where it
  * stopped when an inner loop starts again, and when the next loop starts. A phase is a parity. A wait for parity 1
  * passes at a new mbarrier, so the producer's first iterations find all stages empty. The producer initializes the
- * mbarriers itself and does not wait for the consumers. Its first copies therefore start 600 cycles earlier than
- * behind a barrier of all threads; a matrix product of size 1024 takes 16,000 cycles.
+ * mbarriers itself and does not wait for the consumers. The producer's first copies therefore start 600 cycles
+ * earlier than behind a barrier of all threads; a matrix product of size 1024 takes 16,000 cycles.
  *
  * A dot stays in flight while the next dot starts if the loop does nothing with the dot's accumulator but carry it,
  * if the ring has several stages, and if no reader loads a tile of the batch into registers. The wait then leaves one

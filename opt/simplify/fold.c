@@ -694,9 +694,9 @@ static bool can_broadcast(const struct type *from, const struct type *to)
     return type_is_tile(to) || !type_is_tile(from);
 }
 
-/* Rewrites (x op y) op z as x op (y op z), where y and z are splats or broadcasts of smaller values. One of these values
- * must be broadcastable to the other's shape, in which y op z is then computed. The op is xor or, under fp_reassoc
- * because the rounding changes, a product of floats. */
+/* Rewrites (x op y) op z as x op (y op z), where y and z are splats or broadcasts of smaller values. One of y and z
+ * must be broadcastable to the shape of the other, in which y op z is then computed. The op is xor or, under
+ * fp_reassoc because the rounding changes, a product of floats. */
 static struct value *join_repeated(struct builder *b, const struct op *o)
 {
     bool scales = o->code == OP_mul && b->func->fp_reassoc && !type_is_int(op_result(o)->type);
@@ -800,7 +800,7 @@ static bool is_sum(const struct op *o)
            op_opnd(add, 0) != op_opnd(add, 1) && op_opnd(add->next, 0) == op_result(add);
 }
 
-/* Rewrites sum(x + 0) as sum(x) + 0. Both are +0 even if all elements are -0: then sum(x) is -0, and sum(x) + 0 is
+/* Rewrites sum(x + 0) as sum(x) + 0. If all elements are -0, both sums are +0: sum(x) is then -0, and -0 + 0 is
  * +0. */
 static bool take_zero_out(struct op *o)
 {

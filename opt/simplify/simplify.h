@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* simplify.h: the passes of this folder remove ops or replace them by cheaper ones, without changing results. In
+/* simplify.h: the passes of this folder remove ops or replace ops by cheaper ops, without changing results. In
  * reading order: fold.c (constants and identities), cse.c, licm.c, dce.c, sink.c; unroll.c, single_trip_loops.c and
  * dedup_loads.c, which rewrite loops and loads of traced functions; fix_order.c (deterministic kernels);
  * keep_maximum.c (kernels with fp_reassoc); cheap_division.c, which runs late; remat.c, which runs on scheduled
