@@ -281,7 +281,7 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
  * generates, except for the registers of wgmmas, which ptxas does not rename. The numbers of these registers
  * matter for two reasons. First, ptxas serializes wgmmas if a register has different indices in the tuples of two
  * wgmmas (warning C7511). Second, ptxas silently generates wrong code if a register of an accumulator holds
- * another value earlier or later: ptxas merges distinct shuffles into one, or computes a wrong sum if ptxas
+ * another value earlier or later. ptxas then merges distinct shuffles into one, or computes a wrong sum if ptxas
  * spills (ptxas 13.0, driver 580; tests/programs/sums_apart.py). So an accumulator does not share its numbers
  * with other values. Two accumulators share numbers only if one accumulator starts with the value of the other
  * accumulator. (If two dots wrote the same tuple, and a multiplication of the accumulator followed each dot,

@@ -7,12 +7,12 @@
  * the scheduler chooses the one with the longest latency path (in cycles) to the block's end, so that loads come
  * early and instructions without dependents come late. When many registers are live, the scheduler instead chooses
  * the instruction that frees the most registers. The scheduler then chooses an instruction that increases the number
- * of live registers (a load, shuffle or constant) only if no other instruction is ready; of several such
+ * of live registers (a load, shuffle or constant) only if no other instruction is ready. Of several such
  * instructions, the scheduler chooses the one with the longest path. If more registers are live than a thread has,
- * all blocks are scheduled a second time. In this schedule, when registers are short, the scheduler first chooses the
- * instructions on which the block's first store depends, then the instructions on which the second store depends, and
- * so on. ptxas schedules again with more knowledge of the hardware, but does not move instructions far. So this order
- * should already hide latencies and fit the registers. */
+ * all blocks are scheduled a second time. When registers are short in this second schedule, the scheduler serves the
+ * block's stores in order: it first chooses the instructions on which the first store depends, and so on. ptxas
+ * schedules again with more knowledge of the hardware, but does not move instructions far. So this order should
+ * already hide latencies and fit the registers. */
 #include "codegen/mir.h"
 
 #include <string.h>

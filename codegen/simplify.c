@@ -680,10 +680,11 @@ static bool are_used_once(const struct peep *p, struct opnd x, struct opnd y)
     return p->regs.at[x.n].nuses <= 1 && p->regs.at[y.n].nuses <= 1;
 }
 
-/* Returns whether packed instructions can compute low and high as the two halves of one register: whether low and
- * high are the halves of one register already, or pairs of equal instructions compute them from such halves. In
- * addition, at most *packs pairs of other registers may be joined by new pack instructions. Callers allow one new
- * pack, because it replaces the pack of the result, but no new pack if the separate results have other uses. */
+/* Returns whether packed instructions can compute low and high as the two halves of one register. They can if low
+ * and high already are the halves of one register, or if pairs of equal instructions compute low and high from
+ * such halves. In addition, at most *packs pairs of other registers may be joined by new pack instructions.
+ * Callers allow one new pack, because it replaces the pack of the result, but no new pack if the separate results
+ * have other uses. */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth, int *packs)
 {
     int none = 0;

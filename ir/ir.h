@@ -463,9 +463,9 @@ void value_set_type(struct value *v, const struct type *t);
 bool has_uses(const struct value *v);
 int value_nuses(const struct value *v);
 bool is_pure(const struct op *o);     /* whether the op and all ops in its regions are pure */
-/* Returns whether the op may be erased if its results are unused: whether it is a pure op, a load that is not
- * volatile, a read of shared memory, or an arrival at a barrier at which no thread waits. A `for` or an `if` may be
- * erased if all ops in its regions may be erased. */
+/* Returns whether the op may be erased if its results are unused. Pure ops, loads that are not volatile, reads of
+ * shared memory, and arrivals at barriers at which no thread waits may be erased. A `for` or an `if` may be erased if
+ * all ops in its regions may be erased. */
 bool is_removable(const struct op *o);
 /* Returns whether the op may be an acquire, after which the program may read what other programs have written.
  * Atomics, volatile loads (which may poll a flag), calls of the host, and inline assembly that accesses memory

@@ -245,8 +245,8 @@ static bool repeats_operand(const struct op *dot)
     return is_dot(dot) && loop && loop->code == OP_for && value_is_outside(op_opnd(dot, 0), loop);
 }
 
-/* If o is a loop with a dot whose first operand is defined outside the loop, computes how many registers of a
- * thread the accumulators of all its dots take, together with all such operands. Raises *most to this number. */
+/* If o is a loop with a dot whose first operand is defined outside the loop, counts registers of a thread: those
+ * of the accumulators of all its dots, and of all such operands. Raises *most to this number. */
 static void find_most_regs(struct op *o, void *most)
 {
     enum { REGISTER_BITS = 32 };

@@ -3,10 +3,10 @@
  *
  * Passes choose buffers before allocate_shared computes the total size. If the total is too large, stepdown runs all
  * passes again on a copy of the function that was made before the first pass. The first of these runs use fewer
- * pipeline stages. Each later run omits one more optimisation, and uses as many stages as then fit. The optimisations
- * are, in this order: layout conversions in one piece (a conversion is then split into smaller conversions), TMA
- * stores through shared memory, TMA loads (whose buffers are live during the whole loop), and dots that read shared
- * memory. Without the last two optimisations, a kernel may have no pipeline at all. */
+ * pipeline stages. Each later run omits one more optimisation, and uses as many stages as then fit. The omitted
+ * optimisations are, in this order: layout conversions in one piece (instead, a conversion is split into smaller
+ * conversions), TMA stores through shared memory, TMA loads (whose buffers are live during the whole loop), and dots
+ * that read shared memory. Without the last two optimisations, a kernel may have no pipeline at all. */
 #include "opt/passes.h"
 
 #include <string.h>

@@ -190,8 +190,8 @@ static struct opnd by_power(struct select *s, const struct op *o, enum ptype typ
 }
 
 /* Emits 0 - x, |x| or x - y for 16-bit integers, with unsigned subtractions. Unsigned subtractions avoid a fault of
- * ptxas 13.0: for x = -32768, the results of `neg.s16`, `abs.s16` and `sub.s16 0, x` should be -32768, but a setp,
- * min or max that reads these results as signed gets 32768. */
+ * ptxas 13.0. For x = -32768, the results of `neg.s16`, `abs.s16` and `sub.s16 0, x` should be -32768. But a setp,
+ * min or max that reads such a result as signed gets 32768. */
 static struct opnd minus_16(struct select *s, enum opcode code, const struct opnd *x)
 {
     const struct form sub = form0(INSN_sub, PT_u16);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layout.h: declares layouts as linear maps over GF(2): a layout maps each register of each thread, or each offset in
+/* layout.h: declares layouts as linear maps over GF(2). A layout maps each register of each thread, or each offset in
  * shared memory, to the element of a tile that the register or the offset holds. The head of layout.c explains
  * layouts with an example. The files of this folder in reading order: layout.c (making layouts and the algebra),
  * shared.c (shared memory without bank conflicts), matrix.c (ldmatrix), tensor.c (boxes of TMA copies), conversion.c

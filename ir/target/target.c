@@ -31,12 +31,12 @@ static const int cycles[LATENCY_count] = {
 };
 
 /* The rates of an SM per cycle. On all GPUs the rates are 128 bytes of shared memory, 16 results of special functions
- * and 4 instructions. The other rates depend on the GPU: `memory`, the bytes that each SM gets from L2 while all SMs
- * read, and the rates of the engines for dense dots: `fma` (each f32 unit multiplies 4 bytes of K, which is one f32),
- * `mma` and `wgmma`. `memory` is measured on an H100, with one program on each SM and 32 KiB of operands in each
- * iteration. An iteration took 988 cycles in a matrix product and 1010 in a mixture of experts (128 x 128 x 64
- * elements of f16), and 1050 in a product of fp8 (128 x 128 x 128). wgmma's m64n256 with 32 bytes of K takes 128
- * cycles. The rates of the other GPUs are estimates. */
+ * and 4 instructions. The other rates depend on the GPU. `memory` is the number of bytes that each SM gets from L2
+ * while all SMs read. `fma` (each f32 unit multiplies 4 bytes of K, which is one f32), `mma` and `wgmma` are the
+ * rates of the engines for dense dots. `memory` is measured on an H100, with one program on each SM and 32 KiB of
+ * operands in each iteration. An iteration took 988 cycles in a matrix product, and 1010 cycles in a mixture of
+ * experts (both 128 x 128 x 64 elements of f16). It took 1050 cycles in a product of fp8 (128 x 128 x 128). wgmma's
+ * m64n256 with 32 bytes of K takes 128 cycles. The rates of the other GPUs are estimates. */
 #define RATES(memory, fma, mma, wgmma)                                                                       \
     .rates = {[UNIT_memory] = memory, [UNIT_shared] = 128, [UNIT_special] = 16, [UNIT_issue] = 4},           \
     .mma_rates = {fma, mma, wgmma}

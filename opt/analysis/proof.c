@@ -166,9 +166,9 @@ static void visit_quotient(struct op *o, void *ctx)
             learn(p->known, op_opnd(o, 0));
 }
 
-/* Returns whether v determines the program's id along the axis: v is the id, or a loop counter that starts at the
- * id and whose step is at least the size of the grid, so that the id is v modulo the step. Sets *step to that step,
- * or to NULL. */
+/* Returns whether v determines the program's id along the axis: whether v is the id, or a loop counter that starts at
+ * the id and has a uniform step. Callers guard that this step is at least the size of the grid, so that the id is v
+ * modulo the step. Sets *step to that step, or to NULL. */
 static bool gives_program(struct affine_table *t, const struct value *v, int axis, const struct value **step)
 {
     const struct op *o = v->def, *loop = o || v->index ? NULL : v->block->parent;

@@ -19,14 +19,14 @@
  * through tensor maps. If two CTAs fit on an SM, the pass builds no loop, because one CTA then stores while the other
  * CTA runs dots. The pass then only renumbers programs of different lengths, as described below.
  *
- * If programs run longer the higher their number along axis 0 is, as in causal attention, or the lower this number
- * is, the order of the programs matters: a long program that starts last keeps one SM busy while the others are idle.
- * So the pass renumbers the programs. The pass divides axis 1 into sections of about persistent_grid_section_programs
- * programs. In a section, the longest programs come first. Sections are short because programs that are neighbours
- * along axis 0 often read the same memory (K and V of a head), which then stays in L2. The CTAs of such a persistent
- * grid are launched in rows. If row 0 has n CTAs, each of these CTAs runs every nth of the early programs. The rows
- * after row 0 have CTAs of one program each. The GPU's scheduler starts such a CTA where a CTA of row 0 has ended,
- * and so balances the load:
+ * In some kernels, programs run longer the higher their number along axis 0 is, as in causal attention, or the lower
+ * this number is. The order of the programs then matters: a long program that starts last keeps one SM busy while the
+ * other SMs are idle. So the pass renumbers the programs. The pass divides axis 1 into sections of about
+ * persistent_grid_section_programs programs. In a section, the longest programs come first. Sections are short
+ * because programs that are neighbours along axis 0 often read the same memory (K and V of a head), which then stays
+ * in L2. The CTAs of such a persistent grid are launched in rows. If row 0 has n CTAs, each of these CTAs runs every
+ * nth of the early programs. The rows after row 0 have CTAs of one program each. The GPU's scheduler starts such a
+ * CTA where a CTA of row 0 has ended, and so balances the load:
  *
  *     %end = %programs - (%rows - 1 - %row) * cta_count
  *     for %t = cta_id + (%row == 0 ? 0 : %end - cta_count) to %end step cta_count

@@ -444,10 +444,10 @@ static struct site *leader_of(const struct assign *a, struct class *c)
 }
 
 /* Returns the number of consecutive elements in each thread: the widest vector that the alignment of some access
- * allows, but at most 16 bytes of the widest stored type and assign_layouts_run_bytes of the widest loaded type. If a
- * kernel loads a wide type and stores a narrow type, each thread then stores one whole vector, but loads with two
- * instructions. The second load hits in L1, because the first load has fetched whole sectors. Two stores, in
- * contrast, would write each sector in two halves. */
+ * allows. The vector has at most 16 bytes of the widest stored type, and at most assign_layouts_run_bytes of the
+ * widest loaded type. If a kernel loads a wide type and stores a narrow type, each thread then stores one whole
+ * vector, but loads with two instructions. The second load hits in L1, because the first load has fetched whole
+ * sectors. Two stores, in contrast, would write each sector in two halves. */
 static int vector_of(const struct assign *a, struct class *c, int fast_dim)
 {
     enum { VECTOR_BYTES = 16 };

@@ -68,8 +68,8 @@ struct value *reduce_in_threads(struct builder *b, const struct op *o);
 /* Replaces the dot by a dot with swapped operands, or with an f32 accumulator, if this is faster. `chains` is the
  * result of dot_chains_swapped for the dot. Returns whether the operands are swapped. */
 bool dot_swap_operands(struct op *dot, bool chains);
-/* Returns whether the dot is part of a chain of dots in a loop, and each dot of the chain could read the previous
- * dot's result from registers if the operands of all of them were swapped. */
+/* Returns whether the dot is part of a chain of dots in a loop that swapped operands improve: each dot of the
+ * chain could then read the previous dot's result from registers. */
 bool dot_chains_swapped(struct op *dot);
 
 /* -- lower_layout_conversion.c -- */
@@ -98,9 +98,9 @@ bool dots_are_chained(struct func *f);
 /* Returns the layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
 /* Returns the type of the buffer in shared memory from which the dot's engine reads operand i, whose layout in
- * registers is x. Returns NULL if the engine reads the operand from registers. If the engine can read the operand
- * from either place, it reads the operand from registers if this operand is computed from another dot's result, and
- * if its conversion to the layout that the engine requires needs no shared memory. */
+ * registers is x. Returns NULL if the engine reads the operand from registers. Some engines can read the operand from
+ * either place. Such an engine reads it from registers if this operand is computed from another dot's result, and if
+ * the conversion to the layout that the engine requires needs no shared memory. */
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x);
 /* Returns the layout of operand i in registers if the accumulator has layout acc. */
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);

@@ -19,9 +19,9 @@
  * rewrite is legal, because the order in which a dot adds is unspecified. Without fp_fusion the addition stays
  * separate, because the kernel then requires two roundings.
  *
- * The pass increases the number of warps that the user requested if a thread's part of an accumulator exceeds the
- * thread's registers, or if the accumulators of two chained dots together exceed half of the registers. No result
- * depends on the number of warps.
+ * The pass increases the number of warps that the user requested in two cases. In the first case, a thread's part of
+ * an accumulator exceeds the thread's registers. In the second case, the accumulators of two chained dots together
+ * exceed half of the registers. No result depends on the number of warps.
  *
  * If an operand of one dot is computed from another dot's result, warps divide only the rows of both dots. Each
  * warp then computes its part of that operand from its own part of the first dot's accumulator, and reductions

@@ -9,7 +9,7 @@
  * accesses conflict if they overlap, at least one of them writes, and none of the exceptions below holds. If an op's
  * access conflicts with an access in the list, the pass inserts a barrier before the op, and removes from the list
  * the accesses that this barrier orders. The walk through a loop's body starts with the accesses before the loop and
- * with the accesses that remain in the list at the end of the body, so each iteration is ordered after the previous
+ * with the accesses that remain in the list at the end of the body. So each iteration is ordered after the previous
  * iteration. Needs: offsets of buffers.
  *
  * A barrier before a loop executes only once. If a barrier in front of an innermost loop makes a barrier inside the

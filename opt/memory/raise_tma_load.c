@@ -421,7 +421,7 @@ static void keep_vectors_beside_tiles(struct raising *r)
 
 /* Dots that are not asynchronous leave the tensor cores idle while the warps of the CTA wait for a stage and load
  * fragments from it. Another CTA of the SM, or another warpgroup, uses the tensor cores during this time. If a CTA
- * has one warpgroup, and its rings take more than half of the SM's shared memory, all loads stay loads: threads then
+ * has one warpgroup, and its rings take more than half of the SM's shared memory, all loads stay loads. Threads then
  * copy, and load fragments for the next step of K while a step multiplies (pipeline_loops.c). */
 static void keep_two_ctas(struct raising *r)
 {

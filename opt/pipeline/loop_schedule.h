@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* loop_schedule.h: declares the schedule of a loop with asynchronous work, as one object. The schedule says which
- * role executes each op, which units of an SM the op occupies and for how long, how threads learn that the op is
- * complete, which buffers the loop fills and reads, and at which cycles of an iteration the units are busy.
- * explain_schedule.c prints the schedule. */
+/* loop_schedule.h: declares the schedule of a loop with asynchronous work, as one object. For each op, the
+ * schedule says which role executes the op, which units of an SM the op occupies and for how long, and how
+ * threads learn that the op is complete. The schedule also says which buffers the loop fills and reads, and at
+ * which cycles of an iteration the units are busy. explain_schedule.c prints the schedule. */
 #ifndef NESO_OPT_PIPELINE_LOOP_SCHEDULE_H
 #define NESO_OPT_PIPELINE_LOOP_SCHEDULE_H
 

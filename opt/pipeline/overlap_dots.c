@@ -30,9 +30,9 @@
  * next first dot. In front of the loop, where the first operand is computed, the branch's second arm replaces the
  * branch.
  *
- * If a loop is known to run one or two iterations, like the loop over the diagonal blocks of causal attention, the
- * loop between the first part and the last part would run no iteration or one iteration. The pass then drops that
- * loop, or replaces it by its body.
+ * Some loops are known to run one or two iterations, like the loop over the diagonal blocks of causal attention. The
+ * loop between the first part and the last part would then run no iteration or one iteration. The pass then drops
+ * that loop, or replaces it by its body.
  *
  * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
  * the first dot of the previous warpgroup has ended:
@@ -54,10 +54,9 @@
  *     128 x 64                     473             473                  474
  *
  * If a branch computes the operand, staggering once per tile is not enough. The arithmetic is then short. Two
- * warpgroups that reach the arithmetic at the same time in one iteration reach it at the same time in all later
- * iterations: both wait for the special functions, and then both wait for the tensor cores. So two warpgroups take
- * turns in each iteration. Cycles of attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an
- * H200):
+ * warpgroups that reach the arithmetic at the same time in one iteration also do so in all later iterations. Both
+ * wait for the special functions, and then both wait for the tensor cores. So two warpgroups take turns in each
+ * iteration. Cycles of attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an H200):
  *
  *                                once per tile   turns
  *     D = 128, from pointers         2,353,711   2,351,696
@@ -449,13 +448,13 @@ static void take_over(struct rotation *r, int ncarried)
     visit_late(r, hand_over);
 }
 
-/* Starts the second dot directly behind the first dot, and puts the wait for the second dot at the end of the body,
- * in front of the op that writes the next operand. ptxas would move this wait up, but ptxas does not move a wait
- * across a branch. So the pass builds a branch in front of the wait. The branch contains a copy of the mbar_wait for
- * the second dot's operand; the phase for which this mbar_wait waits is already complete. (Other kinds of branches
- * also stop ptxas, but the kernel was slower: 527 instead of 624 TFLOP/s for 128 x 128, D = 128.) The copied
- * mbar_wait would hang if the mbarrier had completed the next phase as well. Therefore each warp releases the stage
- * behind its own copy of the mbar_wait. Before the rewrite, one warp released the stage for its whole warpgroup. */
+/* Starts the second dot directly behind the first dot. Puts the wait for the second dot at the end of the body, in
+ * front of the op that writes the next operand. ptxas would move this wait up, but ptxas does not move a wait across
+ * a branch. So the pass builds a branch in front of the wait. The branch contains a copy of the mbar_wait for the
+ * second dot's operand; the phase for which this mbar_wait waits is already complete. (Other kinds of branches also
+ * stop ptxas, but the kernel was slower: 527 instead of 624 TFLOP/s for 128 x 128, D = 128.) The copied mbar_wait
+ * would hang if the mbarrier had completed the next phase as well. Therefore each warp releases the stage behind its
+ * own copy of the mbar_wait. Before the rewrite, one warp released the stage for its whole warpgroup. */
 static void reorder(struct rotation *r)
 {
     struct op **e = r->effects, *yield = r->body->last;

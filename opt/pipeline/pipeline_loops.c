@@ -20,7 +20,8 @@
  * The pass clones the ops that compute addresses and masks, to compute them stages - 1 iterations ahead. If there is
  * a transposition between a load and a dot, the pass transposes the load's addresses instead of the tile. Masks
  * disable copies past the last iteration. Let n be the distance from the counter to the loop's end, which is positive
- * inside the loop: the i-th iteration after the current one exists if n > i * |step|, compared as unsigned numbers.
+ * inside the loop. The i-th iteration after the current iteration exists if n > i * |step|, compared as unsigned
+ * numbers.
  *
  * One barrier per iteration is enough; insert_barriers.c puts the barrier behind the wait. This barrier makes the
  * copies of all threads visible to all threads. This barrier also ensures that all threads have read the previous

@@ -19,16 +19,16 @@
  * - The addresses and the mask can be computed several iterations ahead: pure ops, and loads that rotate_loads.c has
  *   moved, compute them from the loop's counter and carried values. All these ops together are called the slice.
  *
- * A dot is split into steps if the loop copies nothing but the dot's two operands, if only conversions load these
- * operands into registers, as fragments of elements with 16 bits or more, and if the dot takes several instructions
- * along K.
+ * A dot is split into steps if three conditions hold. The loop copies nothing but the dot's two operands. Only
+ * conversions load these operands into registers, as fragments of elements with 16 bits or more. The dot takes
+ * several instructions along K.
  *
- * A dot stays in flight while the next iteration's dot starts if the dot is asynchronous, if the dot reads both
- * operands from rings, and if the loop only carries the dot's accumulator, which must be large. A dot can also stay
- * in flight if a producer warp copies one operand, and threads copy the other operand, whose addresses come from
- * memory (rows that a table names). warp_specialize.c lets such a dot start only behind the wait for the previous
- * dot, because the loop stores one operand to a buffer. Where this buffer becomes a view of a ring, the plan moves
- * the wait behind the dot. */
+ * A dot stays in flight while the next iteration's dot starts if three conditions hold. The dot is asynchronous. It
+ * reads both operands from rings. The dot's accumulator is large, and the loop only carries this accumulator. A dot
+ * can also stay in flight if a producer warp copies one operand, and threads copy the other operand, whose addresses
+ * come from memory (rows that a table names). warp_specialize.c lets such a dot start only behind the wait for the
+ * previous dot, because the loop stores one operand to a buffer. Where this buffer becomes a view of a ring, the plan
+ * moves the wait behind the dot. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "opt/cost.h"
@@ -437,8 +437,8 @@ static bool reads_rings(const struct copy_plan *p, const struct op *dot)
     return true;
 }
 
-/* Finds the loop's dot, if the dot can stay in flight while the next dot starts, and if this is faster: the loop only
- * carries the dot's accumulator, the accumulator is large, and the dot reads both operands from rings or from buffers
+/* Finds the loop's dot, if the dot can stay in flight while the next dot starts, and if this is faster. The loop must
+ * only carry the dot's accumulator, which must be large. The dot must read both operands from rings or from buffers
  * outside the loop. */
 static void find_carried_dot(struct copy_plan *p)
 {

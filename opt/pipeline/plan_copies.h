@@ -28,7 +28,7 @@ struct copy_plan {
     int64_t step; /* the loop's step, a constant */
     VEC(struct staged) loads;
     struct op
-        *late_read; /* the first op that reads a tile copied late, or NULL; only a dot reads the op's result */
+        *late_read; /* the first op that reads a tile copied late, or NULL; only a dot reads its result */
     struct value *only_stage; /* while the loop is rewritten: the number of the only buffer of such a tile */
     /* the ops of the body that compute the addresses and masks of copies, and the carried arguments that they use */
     struct map slice;

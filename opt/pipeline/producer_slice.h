@@ -12,8 +12,8 @@ bool stands_in_loops(const struct op *o);
 bool is_exit(const struct op *o);
 bool slice_has(struct map *slice, const void *value);
 /* Both functions add values to the slice, and all values on which the added values depend. Both functions return
- * false if the producer must not compute one of these values (need, in producer_slice.c): for example a tile, the
- * result of an atomic or of an `if`, or a value loaded from memory that may change. */
+ * false if the producer must not compute one of these values (need, in producer_slice.c). Examples are a tile,
+ * the result of an atomic or of an `if`, or a value loaded from memory that may change. */
 bool slice_add_place(struct map *slice, const struct op *load); /* the coordinates of a load, and the loops' bounds */
 /* Adds the conditions of early returns in b. Returns false also if an op other than `if` contains a return. */
 bool slice_add_exits(struct map *slice, const struct block *b);

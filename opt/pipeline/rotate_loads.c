@@ -11,9 +11,9 @@
  * Two passes use this rewrite. load_ahead.c moves loads of any tile. pipeline_loops.c copies large tiles to shared
  * memory instead, and moves only loads of scalars, and loads of tiles of indices that take few registers of a thread.
  * In a loop whose dots read only what a producer warp copies, pipeline_loops.c also moves loads of vectors that take
- * few registers, for example scales of rows: a copy to shared memory would need a barrier of all consumers in each
- * iteration. The address of a copy may depend on a moved value, for example on the number of a page or of an expert.
- * In this case pipeline_loops.c loads the value one iteration before it starts the copy.
+ * few registers, for example scales of rows. A copy of such a vector to shared memory would need a barrier of all
+ * consumers in each iteration. The address of a copy may depend on a moved value, for example on the number of a page
+ * or of an expert. In this case pipeline_loops.c loads the value one iteration before it starts the copy.
  *
  * The figure shows the places of the loads that load_ahead.c moves. A load of a scalar or vector is placed behind the
  * ops that read the value that it replaces (%g), so that ptxas needs no copy from %next to %g.

@@ -28,11 +28,11 @@
  * mbarriers itself and does not wait for the consumers. The producer's first copies therefore start 600 cycles
  * earlier than behind a barrier of all threads; a matrix product of size 1024 takes 16,000 cycles.
  *
- * A dot stays in flight while the next dot starts if the loop does nothing with the dot's accumulator but carry it,
- * if the ring has several stages, and if no reader loads a tile of the batch into registers. The wait then leaves one
- * dot pending. (If the loop stores an operand of the dot to a buffer, the wait for the previous dot is in front of
- * this store instead.) The consumers release the stage of the previous iteration, and a wait for all dots follows the
- * loop.
+ * A dot stays in flight while the next dot starts if three conditions hold. The loop does nothing with the dot's
+ * accumulator but carry it. The ring has several stages. No reader loads a tile of the batch into registers. The wait
+ * then leaves one dot pending. (If the loop stores an operand of the dot to a buffer, the wait for the previous dot
+ * is in front of this store instead.) The consumers release the stage of the previous iteration, and a wait for all
+ * dots follows the loop.
  *
  * producer_slice.c finds the scalars that the producer must compute itself. The producer can follow only `for` loops,
  * not `while` loops; raise_tma_load.c checks this before it makes a tensor_load. */

@@ -10,11 +10,11 @@
  *       %b = load (X + %j + cols), %j + cols < %n        (uses of %b become %a)
  *       .. }
  *
- * Kernels that process rows of any length in blocks are often launched with blocks at least as long as a row, so
- * that each loop runs once. The pass replaces loops with the same bounds by the bodies of their first iterations if
- * these bodies share a tile: two loads have equal addresses and masks, and no write between them may change the
- * tile. Guards ensure that the loops run exactly one iteration. If a guard fails, the launch uses the fallback
- * kernel, which is compiled without this pass.
+ * Kernels that process rows of any length in blocks are often launched with blocks at least as long as a row, so that
+ * each loop runs once. The pass replaces loops with the same bounds by the bodies of their first iterations if these
+ * bodies share a tile. Two loads share a tile if they have equal addresses and masks, and if no write between them
+ * may change the tile. Guards ensure that the loops run exactly one iteration. If a guard fails, the launch uses the
+ * fallback kernel, which is compiled without this pass.
  *
  * The other loads of these loops (for example of weights) move to directly after the first load of a shared tile,
  * as far as registers allow. All loads are then in flight together, instead of starting after each reduction.
