@@ -178,8 +178,9 @@ static void mend_labels(struct branch_over *s, const struct mblock *b)
 }
 
 /* Finds the instructions of a block that move to stores. Sets to[i] to the position of the store to which instruction
- * i moves. Sets to[i] to NOWHERE if instruction i does not move. No instruction moves if a branch around the few
- * instructions would cost more than the branch saves. */
+ * i moves. Sets to[i] to NOWHERE if instruction i does not move. No instruction moves to a store to which fewer than
+ * branch_over_masked_insns instructions would move, because a branch around so few instructions costs more than the
+ * branch saves. */
 static int *find_stores(struct branch_over *s, const struct mblock *b, int *number, int *nfound)
 {
     const int least = s->m->func->module->params->branch_over_masked_insns;

@@ -19,7 +19,7 @@ int func_regs_most(const struct func *f)
 /* -- the registers that ptxas needs -- */
 
 /* A kernel with one reduction needs all loaded values directly after that reduction. In a kernel with several
- * reductions, each reduction hides the latency of the loads for the next one. So estimates and schedules
+ * reductions, each reduction hides the latency of the loads for the next reduction. So estimates and schedules
  * distinguish the two kinds. */
 bool reduces_once(const struct mir *m)
 {

@@ -144,7 +144,7 @@ static void add_mod(struct form *f, enum mod m)
 }
 
 /* Returns the form of an access with the op's cache attributes. Sets *policy to the L2 eviction policy, which is
- * the instruction's last operand; to OPND_none if the op has none. */
+ * the instruction's last operand. Sets *policy to OPND_none if the op has no eviction policy. */
 static struct form access_form(struct select *s, const struct op *o, enum insn_code code, struct opnd *policy)
 {
     static const uint8_t cache_mods[CACHE_count] = {

@@ -184,9 +184,9 @@ void select_print(struct select *s, const struct op *o)
 }
 
 /* In threads where `holds` is false, calls the driver's function for failed assertions. That function prints a line
- * as CUDA's assert does, and ends the launch with the error "device-side assert triggered". The other threads jump
- * over the call and the computation of its arguments. The `ret` behind the call tells ptxas that a failing thread
- * does not continue.
+ * as CUDA's assert does, and ends the launch with the error "device-side assert triggered". If `holds` is true in all
+ * lanes, the warp jumps over the call and the computation of its arguments. Otherwise the lanes where `holds` is true
+ * exit. The `ret` behind the call tells ptxas that a failing thread does not continue.
  *
  * All lanes vote before they jump. Without the vote, ptxas believes that the lanes of a warp may be at different
  * instructions after the jump, and keeps loads behind the next shfl. */

@@ -200,7 +200,8 @@ static bool guard_grid(struct affine_table *t, const struct value *x, int axis, 
 }
 
 /* Adds to the known values all values that they determine. For each axis whose program id is then not known, adds a
- * guard which requires that the grid has one program along this axis. */
+ * guard which requires that the grid has one program along this axis. If only the counter of a loop determines the
+ * program id, the guard requires that the counter's step is at least the size of the grid. */
 static bool guard_axes(struct affine_table *t, struct known *k, struct guards *g)
 {
     enum { AXES = 3 };

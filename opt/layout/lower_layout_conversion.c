@@ -277,9 +277,9 @@ static struct op *convert_in_halves(struct op *o)
     return seen->def;
 }
 
-/* Finds an intermediate layout M such that the conversion from t's layout to M and the conversion from M to `to` can
- * both be cut. Half of the register bits of M are register bits of t's layout, the other half are register bits of
- * `to`. Returns false if there is no such layout. */
+/* Builds an intermediate layout M for a conversion from t's layout to M and a conversion from M to `to`, which can
+ * often be cut. Half of the register bits of M are register bits of t's layout, the other half are register bits of
+ * `to`. Returns false if the two layouts have too few such bits. */
 static bool find_third(struct layout *out, const struct type *t, const struct layout *to)
 {
     const struct layout *from = t->layout;

@@ -61,8 +61,9 @@ static void look(struct op *o, void *ctx)
     c->bytes += o->code == OP_load ? type_elems(t) * type_elem_bytes(t) : 0;
 }
 
-/* Marks as invariant the loads that may move to the previous iteration. Tiles move only while all marked loads take at
- * most `most` registers of a thread; scalars always move. Returns the registers that the marked loads take. */
+/* Marks as invariant the loads that may move to the previous iteration. A tile moves only while all marked loads take
+ * at most `most` registers of a thread. This limit does not apply to scalars. Returns the registers that the marked
+ * loads take. */
 static int mark(struct affine_table *t, struct op *loop, bool writes, int most)
 {
     int regs = 0;

@@ -378,8 +378,8 @@ static bool is_only_operand(const struct op *load)
     return value_nuses(v) == 1 && may_pay(load);
 }
 
-/* Returns whether threads will copy the tile to shared memory, 16 bytes at once, several iterations before the dot
- * that reads it (pipeline_loops.c). The dot must add to a carried sum. */
+/* Returns whether threads will copy the tile to shared memory, in vectors of at least raise_tma_load_copied_bytes
+ * bytes, several iterations before the dot that reads it (pipeline_loops.c). The dot must add to a carried sum. */
 static bool threads_copy(struct raising *r, const struct op *load)
 {
     const struct op *dot = op_result(load)->uses->user;

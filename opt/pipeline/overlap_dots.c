@@ -450,11 +450,12 @@ static void take_over(struct rotation *r, int ncarried)
 
 /* Starts the second dot directly behind the first dot. Puts the wait for the second dot at the end of the body, in
  * front of the op that writes the next operand. ptxas would move this wait up, but ptxas does not move a wait across
- * a branch. So the pass builds a branch in front of the wait. The branch contains a copy of the mbar_wait for the
- * second dot's operand; the phase for which this mbar_wait waits is already complete. (Other kinds of branches also
- * stop ptxas, but the kernel was slower: 527 instead of 624 TFLOP/s for 128 x 128, D = 128.) The copied mbar_wait
- * would hang if the mbarrier had completed the next phase as well. Therefore each warp releases the stage behind its
- * own copy of the mbar_wait. Before the rewrite, one warp released the stage for its whole warpgroup. */
+ * a branch. So the pass builds a branch in front of the wait, unless an `if` already computes the operand there. The
+ * branch contains a copy of the mbar_wait for the second dot's operand; the phase for which this mbar_wait waits is
+ * already complete. (Other kinds of branches also stop ptxas, but the kernel was slower: 527 instead of 624 TFLOP/s
+ * for 128 x 128, D = 128.) The copied mbar_wait would hang if the mbarrier had completed the next phase as well.
+ * Therefore each warp releases the stage behind its own copy of the mbar_wait. Before the rewrite, one warp released
+ * the stage for its whole warpgroup. */
 static void reorder(struct rotation *r)
 {
     struct op **e = r->effects, *yield = r->body->last;
@@ -556,8 +557,8 @@ struct op *build_either(struct op *loop)
     return either;
 }
 
-/* Makes the loop carry the crossing values. The function replaces the loop by a new one, and copies the marks of late
- * arguments to the new loop's arguments. */
+/* Makes the loop carry the crossing values. The function replaces the loop by a new loop, and copies the marks of
+ * late arguments to the new loop's arguments. */
 static void carry_more(struct rotation *r, struct value *const *crossing)
 {
     struct block *old = r->body;

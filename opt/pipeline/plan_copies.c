@@ -69,10 +69,10 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
     return v->uses != NULL;
 }
 
-/* Returns whether the users of the load compute operands of dots, through ops that `way` permits. With OTHERS,
- * every use counts except a use by the loop's yield. Sets *target to the value whose type decides the layout of the
- * ring. This value is the buffer that an asynchronous dot reads, if there is one; otherwise the converted tile, if
- * all users are conversions; otherwise the loaded tile. */
+/* Returns whether the users of the load compute operands of dots, through ops that `way` permits. With OTHERS, the
+ * function returns true for any tile unless its first use is the loop's yield. Sets *target to the value whose type
+ * decides the layout of the ring. This value is the buffer that an asynchronous dot reads, if there is one; otherwise
+ * the converted tile, if all users are conversions; otherwise the loaded tile. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
