@@ -357,8 +357,8 @@ static struct opnd shift_right(struct peep *p, struct opnd x, int by)
  *
  *     shr a, w, 20; and x, a, 15    =>    shr.u32 a, w, 4; and b, a, 0x000f000f; or c, b, {more, more}; shr h, c, 16
  *
- * The same shr, and, or serve the field of w that lies 16 bits above or below x. pack_high_halves removes the last
- * shr where two such registers are packed. */
+ * The same shr, and, or also extract the field of w that lies 16 bits above or below x. pack_high_halves removes the
+ * last shr where two such registers are packed. */
 static struct opnd half_with(struct peep *p, struct opnd x, int64_t more)
 {
     enum { HALF = 16 };

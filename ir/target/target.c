@@ -35,8 +35,8 @@ static const int cycles[LATENCY_count] = {
  * while all SMs read. `fma` (each f32 unit multiplies 4 bytes of K, which is one f32), `mma` and `wgmma` are the
  * rates of the engines for dense dots. `memory` is measured on an H100, with one program on each SM and 32 KiB of
  * operands in each iteration. An iteration took 988 cycles in a matrix product, and 1010 cycles in a mixture of
- * experts (both 128 x 128 x 64 elements of f16). It took 1050 cycles in a product of fp8 (128 x 128 x 128). wgmma's
- * m64n256 with 32 bytes of K takes 128 cycles. The rates of the other GPUs are estimates. */
+ * experts (both 128 x 128 x 64 elements of f16). In a product of fp8 (128 x 128 x 128), an iteration took 1050
+ * cycles. wgmma's m64n256 with 32 bytes of K takes 128 cycles. The rates of the other GPUs are estimates. */
 #define RATES(memory, fma, mma, wgmma)                                                                       \
     .rates = {[UNIT_memory] = memory, [UNIT_shared] = 128, [UNIT_special] = 16, [UNIT_issue] = 4},           \
     .mma_rates = {fma, mma, wgmma}

@@ -286,8 +286,8 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
 
 static void walk(struct walker *w, struct block *b, accesses *since);
 
-/* Returns the accesses that no barrier of the region orders before its end. `before` are the accesses that are not
- * ordered at the start of the region. Does not insert barriers. */
+/* Returns the accesses that no barrier of the region orders before the region's end. `before` are the accesses that
+ * are not ordered at the start of the region. Does not insert barriers. */
 static accesses outcome(struct walker *w, struct block *b, const accesses *before)
 {
     struct walker look = {.arena = w->arena, .known = w->known, .releases = w->releases};
