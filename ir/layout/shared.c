@@ -16,8 +16,8 @@
  *     offset bits    [ V: vector ][ bank: the rest of 128 bytes ][ R: which row of 128 bytes ]
  *
  * V consists of the register vectors that A and B have in common, and of further register vectors of A or of B.
- * layout_shared_for tries every number of further vectors, and chooses the number with the fewest wavefronts in
- * total. The span of R may intersect the span S of A's phase, and the span of B's phase, only in the zero vector.
+ * layout_shared_for tries every number of further vectors, and chooses the number that causes the fewest wavefronts
+ * in total. The span of R may intersect the span S of A's phase, and the span of B's phase, only in the zero vector.
  * Then no two words of a phase differ only in the row, so all words of the phase are in different banks. Two
  * subspaces of equal dimension always have a common complement. To find a complement, choose a basis of their
  * intersection. Vectors a_i extend this basis to a basis of A's span, and vectors b_i extend this basis to a basis of

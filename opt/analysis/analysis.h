@@ -106,9 +106,9 @@ struct maximum {
 /* Returns whether the loop's carried value number `at` is a running maximum: each iteration yields the maximum of
  * this value and of other data. */
 bool find_maximum(const struct op *loop, int at, struct maximum *m);
-/* Returns whether, in exact arithmetic, the kernel would compute the same results if the loop used, in each row and
- * iteration, any finite number instead of its carried value number `at`, a running maximum. If so, the functions
- * below can be called until the pass ends or maximum_is_free is called again. */
+/* Returns whether the loop's carried value number `at` is a free running maximum. Free means: in exact arithmetic,
+ * the kernel would compute the same results if any finite number replaced the maximum in each row and iteration. If
+ * so, the functions below can be called until the pass ends or maximum_is_free is called again. */
 bool maximum_is_free(struct op *loop, int at);
 /* Returns whether v shrinks exponentially as the maximum of the same iteration grows. For example, v may be an
  * exponential of a row's elements. */

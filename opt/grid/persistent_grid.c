@@ -14,10 +14,11 @@
  * as a parameter.
  *
  * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels that may
- * return early, and kernels with atomics, volatile loads, prints, assertions, inline assembly that has effects or
- * reads %ctaid, or loops that may wait for another program. The pass applies only to loops that load their tiles
- * through tensor maps. If two CTAs fit on an SM, the pass builds no loop, because one CTA then stores while the other
- * CTA runs dots. The pass then only renumbers programs of different lengths, as described below.
+ * return early, and kernels with atomics, volatile loads, prints or assertions. The pass also excludes kernels with
+ * inline assembly that has effects or reads %ctaid, and kernels with loops that may wait for another program. The
+ * pass applies only to loops that load their tiles through tensor maps. If two CTAs fit on an SM, the pass builds no
+ * loop, because one CTA then stores while the other CTA runs dots. The pass then only renumbers programs of different
+ * lengths, as described below.
  *
  * In some kernels, programs run longer the higher their number along axis 0 is, as in causal attention, or the lower
  * this number is. The order of the programs then matters: a long program that starts last keeps one SM busy while the

@@ -194,10 +194,10 @@ static int acc_regs(const struct op *dot)
     return tile_regs(op_result(dot)->type, dot->block->func->num_warps, 0);
 }
 
-/* Returns whether the dot needs more warps, because its accumulator takes too many registers. A dot also needs more
- * warps if it is chained to a preceding dot, the accumulators of both dots take more than half of the registers,
- * and twice as many warps can divide this dot's rows. (The values that are computed between the two dots need the
- * other half.) */
+/* Returns whether the dot needs more warps, because its accumulator takes too many registers. A dot that is chained
+ * to a preceding dot also needs more warps if the accumulators of both dots take more than half of the registers.
+ * Twice as many warps must be able to divide the dot's rows. (The values that are computed between the two dots need
+ * the other half.) */
 static bool wants_warps(const struct op *dot)
 {
     enum { WARP_ROWS = 16 };

@@ -135,9 +135,9 @@ static const char *find_doubt(struct putting *x, const struct op *store, struct 
 enum { ROWS_PER_WARP = 16 };
 
 /* Returns the number of parts, each of consecutive columns, in which a tile is stored. A tile is stored in several
- * parts if it needs more shared memory than raise_tma_store_staged_bytes, if it is a matrix with 16 rows or more
- * per warp, and if its rows are longer than raise_tma_store_row_bytes. The parts alternate between two stages of a
- * buffer. */
+ * parts if the tile needs more shared memory than raise_tma_store_staged_bytes. The tile must also be a matrix with
+ * 16 rows or more per warp, and with rows longer than raise_tma_store_row_bytes. The parts alternate between two
+ * stages of a buffer. */
 static int parts_of(const struct func *f, const struct type *t)
 {
     const struct params *params = f->module->params;

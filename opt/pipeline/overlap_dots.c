@@ -393,7 +393,7 @@ static void build_stagger(const struct rotation *r, struct builder *b, enum opco
 
 /* Copies an op of the first iteration to b. If the op is a vote (keep_maximum.c), the copy is the constant false, as
  * if the vote were lost. The maximum in front of the first iteration is usually -inf, so the vote would be lost
- * anyway, and the second arm of the branch that the vote decides is correct in either case. */
+ * anyway. The second arm of the branch that the vote decides is correct in either case. */
 static void copy_first(struct builder *b, const struct op *o, struct map *first)
 {
     if (o->code == OP_warp_all) {

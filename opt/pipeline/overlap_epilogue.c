@@ -72,9 +72,9 @@ static bool find_loops(struct epilogue *d, const struct op *roles)
            d->ndots == 1;
 }
 
-/* Finds the stores of pieces behind the loop over K. Returns false if there are fewer than two pieces. Returns false
- * also if an op in front of the pieces is not pure and is not a load, a wait for dots or an arrival, or if an op
- * between or behind the pieces is not pure. */
+/* Finds the stores of pieces behind the loop over K. Returns false if there are fewer than two pieces. In front of
+ * the pieces, each op must be pure, a load, a wait for dots or an arrival; otherwise the function returns false.
+ * Returns false also if an op between or behind the pieces is not pure. */
 static bool find_pieces(struct epilogue *d)
 {
     struct piece p = {0};

@@ -542,9 +542,9 @@ static int64_t bytes_with(struct copy_plan *p, int early, int late)
     return sum;
 }
 
-/* If the rings leave room for only one CTA of few warps on an SM, copies late the tiles that a dot reads together
- * with another dot's result, if two CTAs then fit. The copy runs while the other dot and the arithmetic on its result
- * run. A single CTA leaves memory idle while the CTA starts and ends. */
+/* Applies if the rings leave room for only one CTA of few warps on an SM. Copies late the tiles that a dot reads
+ * together with another dot's result, if two CTAs then fit. The copy runs while the other dot and the arithmetic on
+ * its result run. A single CTA leaves memory idle while the CTA starts and ends. */
 static void make_room_for_two(struct copy_plan *p)
 {
     enum { EARLY = 2, LATE = 1 };

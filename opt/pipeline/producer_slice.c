@@ -102,9 +102,9 @@ static bool need_bounds(struct map *m, const struct op *loop)
     return need(m, op_opnd(loop, 0)) && need(m, op_opnd(loop, 1)) && need(m, op_opnd(loop, 2));
 }
 
-/* Adds v and all values on which v depends. Returns false if one of these values is a tile or a buffer, if an op with
- * regions other than `for` computes it, or if it is the result of an op that is neither pure nor a load that
- * can_load_twice allows. */
+/* Adds v and all values on which v depends. Returns false if one of these values is a tile or a buffer, or if an op
+ * with regions other than `for` computes one of these values. Returns false also if the op that computes a value is
+ * neither pure nor a load that can_load_twice allows. */
 static bool need(struct map *m, const struct value *v)
 {
     if (slice_has(m, v))

@@ -18,9 +18,9 @@
  * The figure shows the places of the loads that load_ahead.c moves. A load of a scalar or vector is placed behind the
  * ops that read the value that it replaces (%g), so that ptxas needs no copy from %next to %g.
  *
- * A load can move if it is not volatile, if pure ops compute its address, mask and default from the loop's counter and
- * carried values, and if at least one of these three changes in the loop. If the loop writes memory, only loads that
- * are marked as invariant can move. */
+ * A load can move if the load is not volatile, and pure ops compute its address, mask and default from the loop's
+ * counter and carried values. At least one of these three operands must change in the loop. If the loop writes
+ * memory, only loads that are marked as invariant can move. */
 #include "opt/pipeline/rotate_loads.h"
 
 #include "opt/passes.h"

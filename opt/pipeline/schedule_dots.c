@@ -26,10 +26,10 @@
  * names two cases that do not need this.)
  *
  * The pass leaves a segment as it is in four cases:
- * - The waits do not fit the segment's dots. The only user of each dot's result must be a wait in the segment that
- *   leaves no dot pending and has no other operand, and the segment must have no other wait for a dot.
- * - The segment has only one dot. When the pass moved more ops behind such a dot, mixtures of experts and matrix
- *   products with block scales became 3 to 25 percent slower, because copies started later and values lived longer.
+ * - The waits do not fit the segment's dots. The only user of each dot's result must be a wait in the segment. This
+ *   wait must leave no dot pending, and must have no other operand. The segment must have no other wait for a dot.
+ * - The segment has only one dot. When the pass moved more ops behind such a dot, copies started later and values
+ *   lived longer: mixtures of experts and matrix products with block scales became 3 to 25 percent slower.
  * - ptxas would insert a wait in front of arithmetic on registers that a dot of the previous iteration has written
  *   (C7517).
  * - find_order finds no order in which at most regs_allowed registers are live.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fix_order.c: in kernels launched with `deterministic`, makes the order of additions of every sum of floats fixed.
- * The order depends only on the source and on the length of the axis, but not on the number of warps, the layout, the
- * tile's other dimensions, the grid, or promises about the arguments.
+ * The order depends only on the source and on the length of the axis. The order does not depend on the number of
+ * warps, the layout, the tile's other dimensions, the grid, or promises about the arguments.
  *
  *     %s = reduce %x axis=1 {add} : 4x8      =>     %p = reshape %x : 16x2x1        bit 0 of the axis
  *                                                   %q = reduce %p axis=1 {add}

@@ -8,12 +8,12 @@
  *     }                                                  %c = addptr %p, %o
  *     store %c, %x                                       store %c, %x
  *
- * A pure op moves to directly before its first user if a loop is between the two, and if keeping its operands live
- * throughout the loop takes no more registers than keeping its results live. The pass walks from the end of the
- * block to its start, so that users move before the ops that compute their operands. Ops do not move past a loop
- * that waits for other programs (a lock): the other programs may wait for the code after that loop. If a dot is
- * still in flight after the loop, scalars move before the wait for this dot, so that threads compute them while the
- * dot runs. Needs: layouts. */
+ * A pure op moves to directly before its first user if a loop is between the two ops. The op's operands, live
+ * throughout the loop, must take no more registers than its results would take. The pass walks from the end of the
+ * block to its start, so that users move before the ops that compute their operands. Ops do not move past a loop that
+ * waits for other programs (a lock): the other programs may wait for the code after that loop. If a dot is still in
+ * flight after the loop, scalars move before the wait for this dot, so that threads compute them while the dot runs.
+ * Needs: layouts. */
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
