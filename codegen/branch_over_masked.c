@@ -11,13 +11,14 @@
  * If a tile is wider than its row, the mask is false for all elements of some threads' last vectors, and often for
  * whole warps. For example, a layer norm of 5120 columns in a tile of 8192 columns discarded 37 percent of the
  * results that it computed. The branches also make ptxas place each computation directly before its store, while
- * without branches it interleaves the computations of all stores.
+ * without branches ptxas interleaves the computations of all stores.
  *
- * The pass moves instructions down to directly before the store. They must be pure and in the store's block, the
- * store must need their results, and no instruction that stays in place may use these results. No instruction in
- * between may change a register that a moved instruction reads. Threads of a warp may diverge at the branch, and
- * reconverge after the store. The pass runs after scheduling, and only if the kernel has registers to spare. It skips
- * kernels with warp roles, because their asynchronous instructions need converged warps. */
+ * The pass moves instructions down to directly before the store. The moved instructions must be pure and in the
+ * store's block. The store must need their results, and no instruction that stays in place may use these results. No
+ * instruction between the old and the new position may change a register that a moved instruction reads. Threads of a
+ * warp may diverge at the branch, and reconverge after the store. The pass runs after scheduling, and only if the
+ * kernel has registers to spare. The pass skips kernels with warp roles, because their asynchronous instructions need
+ * converged warps. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -177,8 +178,9 @@ static void mend_labels(struct branch_over *s, const struct mblock *b)
 }
 
 /* Finds the instructions of a block that move to stores. Sets to[i] to the position of the store to which instruction
- * i moves. Sets it to NOWHERE if i stays, or if so few instructions would move that a branch around them would cost
- * more than it saves. */
+ * i moves. Sets to[i] to NOWHERE if instruction i does not move. No instruction moves to a store to which fewer than
+ * branch_over_masked_insns instructions would move, because a branch around so few instructions costs more than the
+ * branch saves. */
 static int *find_stores(struct branch_over *s, const struct mblock *b, int *number, int *nfound)
 {
     const int least = s->m->func->module->params->branch_over_masked_insns;

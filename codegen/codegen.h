@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* codegen.h: code generation: from scheduled IR to PTX text.
+/* codegen.h: declares code generation, from scheduled IR to PTX text.
  *
  * The files of codegen/ in reading order: mir.h (machine IR and the stages), insns.h (PTX instructions as
  * data), select/ (tile ops to instructions), peephole.c with simplify.c and fuse.c (fewer instructions),
@@ -18,15 +18,15 @@ struct ptx_param {
     int offset_bytes, bytes;
 };
 
-/* The facts about the PTX that the runtime needs to launch it. */
+/* The facts about the PTX that the runtime needs for a launch. */
 struct ptx_info {
     int num_threads;
     int shared_bytes;
     /* 0: each CTA runs one program. Otherwise the kernel is persistent: this many CTAs are launched on each SM, and
      * the three sizes of the grid (u32) follow the kernel's parameters, before the tensor maps. */
     int persistent;
-    /* If not 0: 1/late_part of the programs may run in later CTAs of one program each; these CTAs are further rows of
-     * the launched grid. Below 2: the launched grid has one row. */
+    /* If late_part is at least 2, 1/late_part of the programs may run in later CTAs of one program each. These
+     * CTAs are further rows of the launched grid. If late_part is less than 2, the launched grid has one row. */
     int late_part;
     int stored_maps;   /* bit i: TMA stores use tensor map i */
     bool turned; /* consecutive CTAs run programs that are consecutive along axis 1, not axis 0 */

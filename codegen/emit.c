@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* emit.c: prints machine IR as PTX text. No other file spells PTX: mnemonics come from insns.h, register names from
- * the allocation. The .version directive gives the lowest PTX version that supports the target and all instructions
- * of the kernel. */
+/* emit.c: prints machine IR as PTX text. No other file of codegen/ prints PTX. Mnemonics come from insns.h, register
+ * names from the allocation. The .version directive gives the lowest PTX version that supports the target and all
+ * instructions of the kernel. */
 #include "codegen/mir.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse.c: fuses two instructions into one, if the second is the only use of the first one's result.
+/* fuse.c: fuses two instructions into one, if the second instruction is the only use of the first instruction's
+ * result.
  *
  *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         also if t is a shift; floats: fma
  *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
@@ -8,8 +9,8 @@
  *     setp q, x >= 0; setp s, x < c; and d, q, s  =>  setp d, x < c  unsigned, 64 bits
  *     ld x; add t, x, y; selp d, t, x, p  =>  ld d; @p add d, d, y
  *
- * A float product and sum become an fma only if the kernel allows it. Integer multiplications by powers of two that
- * are not fused, and unsigned divisions by powers of two, become shifts. */
+ * A float product and sum become an fma only if the kernel's option fp_fusion permits the contraction. Integer
+ * multiplications by powers of two that are not fused, and unsigned divisions by powers of two, become shifts. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -49,8 +50,8 @@ static void drop_use(struct peep *p, struct opnd x)
         p->regs.at[x.n].nuses--;
 }
 
-/* Computes x * y + z in one instruction, if the addition is the only use of x * y. The new instruction adds
- * a use of x and of y; when peephole.c removes the dead multiplication, it subtracts a use of each. */
+/* Computes x * y + z in one instruction, if the addition is the only use of x * y. The new instruction adds a use
+ * of x and of y; when peephole.c removes the dead multiplication, peephole.c subtracts a use of x and of y. */
 static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in, struct opnd product,
                          struct opnd z)
 {
@@ -95,8 +96,8 @@ static bool fuse_add(struct peep *p, const struct mblock *b, struct insn *in)
                              fuse_product(p, b, in, in->opnds[2], in->opnds[1]));
 }
 
-/* setp q, x, y; not r, q => setp r with the inverse comparison. Only for integers: if an operand is NaN, both a
- * comparison of floats and its inverse are false. */
+/* setp q, x, y; not r, q => setp r with the inverse comparison. The comparison must be one of integers: if an
+ * operand is NaN, both a comparison of floats and its inverse are false. */
 static void fuse_not(struct peep *p, const struct mblock *b, struct insn *in)
 {
     static const uint8_t contrary[MOD_count] = {[MOD_eq] = MOD_ne, [MOD_ne] = MOD_eq, [MOD_lt] = MOD_ge,
@@ -134,8 +135,8 @@ static bool fuse_setp(struct peep *p, const struct mblock *b, struct insn *in, s
     return true;
 }
 
-/* setp q, x >= 0; setp s, x < c; and r, q, s => setp r, x < c, unsigned; c is a positive constant. Only for 64 bits,
- * where each comparison takes two machine instructions. */
+/* setp q, x >= 0; setp s, x < c; and r, q, s => setp r, x < c, unsigned; c is a positive constant. The integers must
+ * have 64 bits: only then each comparison takes two machine instructions. */
 static bool fuse_bounds(struct peep *p, const struct mblock *b, struct insn *in)
 {
     const struct insn *low = only_for(p, b, in->opnds[1], INSN_setp),
@@ -202,8 +203,8 @@ static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
     p->regs.at[x[0].n].def = NULL;
 }
 
-/* Computes min(max(x, 0), 1) with .sat, if x is a sum or an fma of f32 with a constant. .sat gives +0 for NaN, as max
- * does. For -0 the results might differ, but the sum of x and a nonzero constant is never -0. */
+/* Computes min(max(x, 0), 1) with .sat, if x is a sum or an fma of f32 with a constant. .sat turns NaN into +0, as
+ * max(NaN, 0) does. For -0 the results might differ, but the sum of x and a nonzero constant is never -0. */
 static void fuse_clamp(struct peep *p, const struct mblock *b, struct insn *in)
 {
     enum { ONE = 0x3f800000 };

@@ -3,7 +3,8 @@
  * (see mir.h).
  *
  * A backward dataflow analysis over the blocks runs until nothing changes. Then a last walk records the segments. A
- * guarded definition keeps the old value in threads whose guard is false, so it also counts as a use. */
+ * guarded definition keeps the old value in threads whose guard is false, so a guarded definition also counts as a
+ * use. */
 #include "codegen/mir.h"
 
 #include <string.h>

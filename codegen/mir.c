@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mir.c: the tables of machine IR, and functions that build it (see mir.h). */
+/* mir.c: defines the tables of machine IR, and builds machine IR (see mir.h). */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -150,7 +150,7 @@ int insn_word_opnds(const struct insn_word *w, int nvec)
     return n ? n : 1;
 }
 
-/* Returns the kind of operand k of a row of insns.h. If the row does not give the number of a vector's elements, the
+/* Returns the kind of operand k of a row of insns.h. If the row does not state the number of a vector's elements, the
  * vector has nvec elements. */
 static enum word_kind kind_of(const char *row, int k, int nvec)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mir.h: machine IR: a kernel as PTX instructions on virtual registers, in basic blocks.
+/* mir.h: declares machine IR: a kernel as PTX instructions on virtual registers, in basic blocks.
  *
  *     select       tile ops       -> instructions, one register element at a time, not optimized
  *     peephole     fewer instructions: CSE, fusion, constants moved into addresses, dead code removed
@@ -12,8 +12,8 @@
  *
  * Most registers have one definition. Two kinds of registers have several definitions: variables (values that loops
  * carry or branches yield), and results of guarded loads, which are first set to the load's `other` value. A guarded
- * instruction may leave its results unchanged, and a TIED instruction reads them. So both count as uses of their
- * results, unless they are marked `fresh`.
+ * instruction may leave its results unchanged, and a TIED instruction reads its results. So both kinds of
+ * instructions count as uses of their results, unless they are marked `fresh`.
  *
  * In the order of blocks, every block follows its dominators. A block falls through to the next block unless it ends
  * in an unguarded jump or return. */
@@ -119,11 +119,11 @@ enum { VECTOR_as_written = -1 };
 struct insn_word {
     enum word_kind kind;
     bool optional;
-    bool drops;        /* the operand `_` (an unused result) precedes it */
+    bool drops;        /* the operand `_` (an unused result) precedes this word */
     const char *name;  /* points to the word's letter in the row's text */
     int vector;        /* number of operands in braces, or VECTOR_as_written; 0: no braces */
-    /* the name of the operand's type (of an address: of its state space); it ends before the next character that is
-     * not a letter or digit; NULL: the operand has the instruction's type */
+    /* the name of the operand's type (of an address: of its state space); the name ends before the next character
+     * that is not a letter or digit; NULL: the operand has the instruction's type */
     const char *type;
     const char *other; /* the alternative word; NULL: none */
 };
@@ -199,7 +199,7 @@ struct form {
 
 struct insn {
     struct form form;
-    /* the first ndefs operands are the results (a store has none: its first operand is the address) */
+    /* the first ndefs operands are the results (a store has no result: its first operand is the address) */
     uint8_t ndefs, nopnds;
     uint8_t nvec;          /* number of operands in braces; 0: none */
     bool guard_not;
@@ -208,7 +208,7 @@ struct insn {
     int guard;   /* predicate register, or -1 */
     struct opnd *opnds;
     struct loc loc;
-    const struct op *op; /* the tile op for which it was selected */
+    const struct op *op; /* the tile op for which the instruction was selected */
 };
 
 struct mblock {
@@ -240,8 +240,8 @@ struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int n
                         const struct opnd *opnds);
 enum reg_class form_class(struct form form); /* the class of the result */
 struct form form_mov(enum reg_class cls);
-/* Returns whether operand k may be a constant. It may not if its type is a 16-bit float, or if its word in insns.h
- * allows only registers. nvec is the number of operands in braces, as in struct insn. */
+/* Returns whether operand k may be a constant. The operand must be a register if its type is a 16-bit float, or if
+ * its word in insns.h allows only registers. nvec is the number of operands in braces, as in struct insn. */
 bool form_takes_imm(struct form form, int k, int nvec);
 struct opnd opnd_int(enum reg_class cls, int64_t i);
 /* Returns the constant x as a constant of class cls with the same bits. */

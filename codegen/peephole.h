@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* peephole.h: declarations that the files of the peephole optimizer share: peephole.c (the walk, CSE, dead code
- * removal), simplify.c (one instruction and the definitions of its operands), fuse.c (two instructions into one). */
+/* peephole.h: has the declarations that the files of the peephole optimizer share: peephole.c (the walk, CSE, dead
+ * code removal), simplify.c (one instruction and the definitions of its operands), fuse.c (two instructions into
+ * one). */
 #ifndef NESO_CODEGEN_PEEPHOLE_H
 #define NESO_CODEGEN_PEEPHOLE_H
 
 #include "codegen/mir.h"
 
 struct reg_info {
-    struct opnd alias;   /* the operand that replaces the register; OPND_none: it is not replaced */
-    /* the register's only definition, already rewritten; NULL: the register has several, its definition is guarded,
-     * or the walk has not reached the definition yet */
+    struct opnd alias;   /* the operand that replaces the register; OPND_none: the register is not replaced */
+    /* the register's only definition, already rewritten; NULL: the register has several definitions, its
+     * definition is guarded, or the walk has not reached the definition yet */
     struct insn *def;
     uint64_t bits;       /* the bits of the register that may be 1 */
     int block;           /* index of the block that contains def */
@@ -25,7 +26,7 @@ struct peep {
     struct mblock *b;              /* the block that is being rewritten */
     VEC(struct insn *) out;        /* the rewritten instructions of the block */
     struct insn **table;           /* hash table of instructions for CSE, with open addressing */
-    int *table_block;              /* the blocks of these instructions */
+    int *table_block;              /* the block of each instruction in `table` */
     int table_size, table_used;
 };
 
@@ -59,7 +60,7 @@ struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code);
 bool insn_is_integer(const struct insn *in);
 uint64_t peep_result_bits(const struct peep *p, const struct insn *in); /* the bits of the result that may be 1 */
 /* If the instruction sets a register to a constant or increments it by a constant, returns the bits of the register
- * that it may set to 1; else returns all bits. */
+ * that the instruction may set to 1; else returns all bits. */
 uint64_t peep_step_bits(const struct insn *in);
 /* Simplifies the instruction, or replaces its result; returns true if the instruction is no longer needed. */
 bool peep_simplify(struct peep *p, struct insn *in);

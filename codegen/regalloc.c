@@ -125,8 +125,8 @@ static void note_defs(struct allocator *a)
         }
 }
 
-/* If the first definition of an accumulator is a wgmma, extends its live range back to the preceding wgmma.fence, so
- * that no other value occupies its registers between the fence and the wgmma. */
+/* If the first definition of an accumulator is a wgmma, extends the accumulator's live range back to the preceding
+ * wgmma.fence. So no other value occupies the accumulator's registers between the fence and the wgmma. */
 static void begin_at_fence(struct allocator *a, int reg, int start, int fence)
 {
     struct live_range *r = &a->webs[reg].range;
@@ -213,7 +213,7 @@ static void find_tuples(struct allocator *a)
 }
 
 /* The state of one register number of a class: the position until which the number is in use, the last tuple that had
- * it (-1: none), and whether it is reserved for accumulators. */
+ * the number (-1: none), and whether the number is reserved for accumulators. */
 struct number {
     int busy_until, tuple;
     bool for_sums;
@@ -237,10 +237,10 @@ static bool is_of_sum(const struct allocator *a, int reg)
     return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
 }
 
-/* Returns whether reg may get number n, which is free. A number that an accumulator has had is only for
- * accumulators, and an accumulator never takes a number that another tuple has had. The first register of an
- * operand's tuple may take a number that an older tuple of the same size had at the same index; the other registers
- * of the tuple then follow by wanted_number. */
+/* Returns whether reg may get number n, which is free. A number that an accumulator has had is only for accumulators,
+ * and an accumulator never gets a number that another tuple has had. The first register of an operand's tuple may get
+ * a number that an older tuple of the same size had at the same index; the other registers of the tuple then follow
+ * by wanted_number. */
 static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
                      int reg)
 {
@@ -278,14 +278,14 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
 }
 
 /* Assigns each live range the lowest free number. The numbers do not affect the machine code that ptxas
- * generates, except for the registers of wgmmas, which ptxas does not rename. Their numbers matter for two
- * reasons. First, ptxas serializes wgmmas if a register has different indices in the tuples of two wgmmas
- * (warning C7511). Second, ptxas silently generates wrong code if a register of an accumulator holds another
- * value earlier or later: it merges distinct shuffles into one, or computes a wrong sum if it spills (ptxas
- * 13.0, driver 580; tests/programs/sums_apart.py). So an accumulator does not share its numbers with other
- * values, and shares them with another accumulator only if one starts with the value of the other. (If two
- * dots wrote the same tuple, and a multiplication of the accumulator followed each dot, ptxas would keep only
- * the first multiplication.) Operands in registers may share their numbers. */
+ * generates, except for the registers of wgmmas, which ptxas does not rename. The numbers of these registers
+ * matter for two reasons. First, ptxas serializes wgmmas if a register has different indices in the tuples of two
+ * wgmmas (warning C7511). Second, ptxas silently generates wrong code if a register of an accumulator holds
+ * another value earlier or later. ptxas then merges distinct shuffles into one, or computes a wrong sum if ptxas
+ * spills (ptxas 13.0, driver 580; tests/programs/sums_apart.py). So an accumulator does not share its numbers
+ * with other values. Two accumulators share numbers only if one accumulator starts with the value of the other
+ * accumulator. (If two dots wrote the same tuple, and a multiplication of the accumulator followed each dot,
+ * ptxas would keep only the first multiplication.) Operands in registers may share their numbers. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};

@@ -19,7 +19,7 @@ int func_regs_most(const struct func *f)
 /* -- the registers that ptxas needs -- */
 
 /* A kernel with one reduction needs all loaded values directly after that reduction. In a kernel with several
- * reductions, each reduction hides the latency of the loads for the next one. So estimates and schedules
+ * reductions, each reduction hides the latency of the loads for the next reduction. So estimates and schedules
  * distinguish the two kinds. */
 bool reduces_once(const struct mir *m)
 {
@@ -45,8 +45,8 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
-/* Returns whether a thread divides several elements. The inverse and the scale of a divisor that they share then
- * stay live in registers (select/arith.c). */
+/* Returns whether a thread divides several elements. If these elements share a divisor, the inverse and the scale
+ * of the divisor then stay live in registers (select/arith.c). */
 static bool divides_many(const struct mir *m)
 {
     for (int i = 0; i < m->blocks.at[0]->insns.n; i++) {
@@ -66,9 +66,9 @@ static bool shares_registers(const struct liveness *live)
 }
 
 /* Estimates the registers of a kernel that reduces rows. ptxas needs more registers than are counted if the kernel
- * has loops or branches, or if no 16-bit halves share registers. Otherwise it needs fewer. But if a kernel with one
- * reduction has unguarded loads, the estimate is higher than the count, because with fewer registers ptxas moves such
- * loads down to their uses. */
+ * has loops or branches, or if no 16-bit halves share registers. Otherwise ptxas needs fewer registers. But if a
+ * kernel with one reduction has unguarded loads, the estimate is higher than the count, because with fewer registers
+ * ptxas moves such loads down to their uses. */
 static int regs_of_rows(const struct mir *m, const struct liveness *live)
 {
     const struct params *p = m->func->module->params;
@@ -118,8 +118,8 @@ int resources_ctas_of_roles(const struct func *f)
 }
 
 /* Returns for how many CTAs of a kernel with dots an SM has enough registers. ptxas compiles two chained asynchronous
- * dots with fewer registers than are live (PTXAS_chained), unless setmaxnreg divides the registers among roles. So the
- * function may return two CTAs where the live registers allow one. */
+ * dots with fewer registers than are live (PTXAS_chained), unless setmaxnreg divides the registers among roles. So
+ * the function may return two CTAs where the live registers allow one CTA. */
 static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_async)
 {
     const struct params *p = m->func->module->params;
@@ -136,9 +136,9 @@ static int ctas_by_registers(const struct mir *m, const struct liveness *live, b
     return ctas < 1 ? 1 : ctas;
 }
 
-/* Chooses .minnctapersm. Without it, ptxas reduces registers per thread so that more threads fit on an SM, and may
- * spill; kernels with dots gain more from registers than from threads. A persistent kernel requests as many CTAs as
- * fit, because a single CTA with small tiles would leave the tensor cores idle between two iterations. */
+/* Chooses .minnctapersm. Without .minnctapersm, ptxas reduces registers per thread so that more threads fit on an SM,
+ * and may spill; kernels with dots gain more from registers than from threads. A persistent kernel requests as many
+ * CTAs as fit, because a single CTA with small tiles would leave the tensor cores idle between two iterations. */
 static int choose_ctas(const struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     const bool has_async = mir_has(m, OP_mma_start);

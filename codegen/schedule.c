@@ -3,15 +3,16 @@
  *
  *     ld a; add x, a, 1; ld b; add y, b, 1     =>     ld a; ld b; add x, a, 1; add y, b, 1
  *
- * This is list scheduling from the top. Of the ready instructions, the scheduler takes the one with the longest
- * latency path (in cycles) to the block's end, so that loads come early and instructions without dependents come
- * late. When many registers are live, it instead takes the instruction that frees the most registers. It then takes
- * an instruction that increases the number of live registers (a load, shuffle or constant) only if no other is
- * ready; of several such instructions, it takes the one with the longest path. If more registers are live than a
- * thread has, all blocks are scheduled a second time. In this schedule, when registers are short, the scheduler
- * first takes the instructions on which the block's first store depends, then those of the second store, and so on.
- * ptxas schedules again with more knowledge of the hardware, but does not move instructions far. So this order
- * should already hide latencies and fit the registers. */
+ * The scheduler is a list scheduler that works from the block's first instruction down. Of the ready instructions,
+ * the scheduler chooses the one with the longest latency path (in cycles) to the block's end, so that loads come
+ * early and instructions without dependents come late. When many registers are live, the scheduler instead chooses
+ * the instruction that frees the most registers. The scheduler then chooses an instruction that increases the number
+ * of live registers (a load, shuffle or constant) only if no other instruction is ready. Of several such
+ * instructions, the scheduler chooses the one with the longest path. If more registers are live than a thread has,
+ * all blocks are scheduled a second time. When registers are short in this second schedule, the scheduler serves the
+ * block's stores in order: it first chooses the instructions on which the first store depends, and so on. ptxas
+ * schedules again with more knowledge of the hardware, but does not move instructions far. So this order should
+ * already hide latencies and fit the registers. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ struct node {
 /* The uses of a register in the current block. */
 struct reg_use {
     int block;      /* the block for which the other fields are valid */
-    int def;        /* the node that defined it last, or -1 */
+    int def;        /* the node that defined the register last, or -1 */
     VEC(int) reads; /* nodes that read the register since that definition */
     int remaining;  /* number of reads in this block that are not scheduled yet */
     /* number of unguarded definitions in this block that are not scheduled yet; other blocks read only the last
@@ -60,7 +61,7 @@ struct scheduler {
     /* ready instructions: ready[1] has those that increase the number of live registers, ready[0] the others */
     struct heap ready[2];
     struct heap ranked; /* all ready instructions, ordered by rank */
-    bool ranks;         /* when registers are short, take the instruction with the lowest rank */
+    bool ranks;         /* when registers are short, choose the instruction with the lowest rank */
     int live_regs, limit_regs;
     bool keeps_pipelines; /* pipelined blocks keep their order, for which the registers suffice */
 };
@@ -90,8 +91,8 @@ static struct reg_use *reg_use(struct scheduler *s, int reg, int block)
     return r;
 }
 
-/* Returns the latency that the instruction's row in insns.h gives, or the lower latency of shared memory if the
- * instruction accesses it. */
+/* Returns the latency in the instruction's row of insns.h, or the lower latency of shared memory if the
+ * instruction accesses shared memory. */
 static int cycles_of(const struct target *t, const struct insn *in)
 {
     enum latency row = insn_info[in->form.code].latency;
@@ -103,7 +104,7 @@ static void add_read(struct scheduler *s, int reg, int at, int block)
 {
     struct reg_use *r = reg_use(s, reg, block);
     if (r->def < 0 && r->remaining == 0) {
-        r->live = true; /* the block reads the register before it defines it, so it is live on entry */
+        r->live = true; /* live on entry: the block reads the register before any definition */
         s->live_regs += class_info[s->m->regs.at[reg]].regs;
     }
     if (r->def >= 0)
@@ -366,7 +367,7 @@ static void rank_nodes(struct scheduler *s)
 
 /* Returns whether the block is the body of a pipelined loop (opt/pipeline/pipeline_loops.c), in which a wait for
  * copies follows dots. The order of such a block overlaps the loads of each part of the operands with the dots of
- * the previous part, so it should not change. */
+ * the previous part, so the order should not change. */
 static bool is_pipelined(const struct mblock *b)
 {
     bool multiplies = false;
@@ -488,7 +489,7 @@ static struct insn **order_of(const struct mblock *b, struct arena *a)
     return order;
 }
 
-/* Copies every block's order, so that it can be restored. */
+/* Copies every block's order for restore_orders. */
 static struct insn ***keep_orders(const struct mir *m)
 {
     struct insn ***kept = NEW_ARRAY(m->arena, m->blocks.n + 1, struct insn **);
@@ -548,7 +549,7 @@ static bool has_tensor_cores(const struct mir *m)
     return false;
 }
 
-/* Chooses, among the orders with which n CTAs fit on an SM, the one with the most loads in flight. Tries limits on
+/* Chooses, among the orders with which n CTAs fit on an SM, the order with the most loads in flight. Tries limits on
  * live registers from high to low, because a higher limit lets the scheduler group more loads. */
 static struct liveness *schedule_in_room(struct mir *m, struct insn **const *before, bool keeps_pipelines,
                                          int n)
@@ -667,9 +668,9 @@ static bool carries_much(const struct mir *m)
     return false;
 }
 
-/* Returns whether a reduction of the kernel combines more than two elements into one. Reductions of two elements
- * are exchanges in sorts. A sort keeps a whole tile live, and needs no other CTAs to hide the latency of a shuffle:
- * the instructions of other elements hide it. */
+/* Returns whether a reduction of the kernel combines more than two elements into one. Reductions of two elements are
+ * exchanges in sorts. A sort keeps a whole tile live, and needs no other CTAs to hide the latency of a shuffle: the
+ * instructions of other elements hide this latency. */
 static bool reduces_rows(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)

@@ -357,8 +357,8 @@ static struct opnd shift_right(struct peep *p, struct opnd x, int by)
  *
  *     shr a, w, 20; and x, a, 15    =>    shr.u32 a, w, 4; and b, a, 0x000f000f; or c, b, {more, more}; shr h, c, 16
  *
- * The same shr, and, or serve the field of w that lies 16 bits above or below x. pack_high_halves removes the last
- * shr where two such registers are packed. */
+ * The same shr, and, or also extract the field of w that lies 16 bits above or below x. pack_high_halves removes the
+ * last shr where two such registers are packed. */
 static struct opnd half_with(struct peep *p, struct opnd x, int64_t more)
 {
     enum { HALF = 16 };
@@ -385,9 +385,9 @@ static struct opnd half_with(struct peep *p, struct opnd x, int64_t more)
 
 /* cvt.rn.f16.s32 h, (x + c)    =>    or.b32 y, x, 0x6400; cvt.u16.u32 z, y; sub.rn.f16 h, z, 1024 - c
  *
- * This requires that x has at most 10 bits, and that c is 0 or a constant from -1024 to 1024. The f16 with bits
- * 0x6400 + x is 1024 + x, and both differences are exact. For bf16, x may have 7 bits: 0x4300 + x is 128 + x.
- * Conversions of integers have a quarter of the rate of other instructions, and cannot convert two elements at
+ * The rewrite requires that x has at most 10 bits, and that c is 0 or a constant from -1024 to 1024. The f16 with
+ * bits 0x6400 + x is 1024 + x, and both differences are exact. For bf16, x may have 7 bits: 0x4300 + x is 128 +
+ * x. Conversions of integers have a quarter of the rate of other instructions, and cannot convert two elements at
  * once. */
 static bool convert_few_bits(struct peep *p, struct insn *in)
 {
@@ -570,8 +570,8 @@ static void choose_by_order(struct peep *p, struct insn *in)
  * selp d, x, y, (z == 0) ^ ..  =>    selp d, y, x, (z != 0) ^ ..      where z is 0 or 1
  *
  * Sorts exchange two integers by their order or, depending on z, by the opposite order. If the integers are equal,
- * either may be chosen. So both selections of such an exchange get the same form of comparison, and CSE merges the
- * comparisons. */
+ * the selection may return either integer. So both selections of such an exchange get the same form of comparison,
+ * and CSE merges the comparisons. */
 static void choose_by_turned_order(struct peep *p, struct insn *in)
 {
     struct opnd *x = in->opnds;
@@ -680,10 +680,11 @@ static bool are_used_once(const struct peep *p, struct opnd x, struct opnd y)
     return p->regs.at[x.n].nuses <= 1 && p->regs.at[y.n].nuses <= 1;
 }
 
-/* Returns whether packed instructions can compute low and high as the two halves of one register: whether low and
- * high are the halves of one register already, or pairs of equal instructions compute them from such halves. In
- * addition, at most *packs pairs of other registers may be joined by new pack instructions. Callers allow one new
- * pack, because it replaces the pack of the result, but none if the separate results have other uses. */
+/* Returns whether packed instructions can compute low and high as the two halves of one register. They can if low
+ * and high already are the halves of one register, or if pairs of equal instructions compute low and high from
+ * such halves. In addition, at most *packs pairs of other registers may be joined by new pack instructions.
+ * Callers allow one new pack, because it replaces the pack of the result, but no new pack if the separate results
+ * have other uses. */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth, int *packs)
 {
     int none = 0;
@@ -708,8 +709,9 @@ static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int
  *
  *      =>    xor.b32 x, w, 0x80808080; prmt y, x, 0x64646464, 0x4140; sub.rn.f16x2 z, y, {1152, 1152}
  *
- * A 16-bit word with high byte 0x64 and low byte b is the f16 1024 + b (convert_few_bits). If the bytes are signed, the
- * xor first adds 128 to each, so 1152 is subtracted; else 1024. */
+ * A 16-bit word with high byte 0x64 and low byte b is the f16 1024 + b (convert_few_bits). If the bytes are signed,
+ * the xor first adds 128 to each byte, and the sub subtracts 1024 + 128. If the bytes are unsigned, there is no xor,
+ * and the sub subtracts 1024. */
 static bool convert_bytes(struct peep *p, struct insn *in)
 {
     enum {
@@ -751,7 +753,7 @@ static bool convert_bytes(struct peep *p, struct insn *in)
     return true;
 }
 
-/* shr a, x, 16; cvt.u16.u32 c, a; the same of y; pack z, {c, d}    =>    prmt z, x, y, 0x7632 */
+/* shr a, x, 16; cvt.u16.u32 c, a; likewise d from y; pack z, {c, d} => prmt z, x, y, 0x7632 */
 static bool pack_high_halves(const struct peep *p, struct insn *in)
 {
     enum { HALF = 16, HIGH_HALVES = 0x7632 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* build.c: creates and changes ops. Only functions of this file change the IR. So the fields of a value (uses,
- * name, defining op, index) always agree with the ops that define and use it. A value's list of uses contains
- * exactly the operands that refer to the value, in any order. */
+/* build.c: creates and changes ops. Only functions of this file link and unlink ops, operands and blocks. So the
+ * fields of a value (uses, name, defining op, index) always agree with the ops that define and use it. A value's
+ * list of uses contains exactly the operands that refer to the value, in any order. */
 #include "ir/ir.h"
 
 #include <stdlib.h>
@@ -371,8 +371,8 @@ static void set_attr(struct op *o, struct attr x)
     o->nattrs++;
 }
 
-/* If i is the attribute's default, removes the attribute instead of storing i, so that two ops compare equal if one
- * has the default and the other lacks the attribute. (Attributes of kind bits or index are always stored.) */
+/* If i is the attribute's default, removes the attribute instead of storing i, because an absent attribute means the
+ * default. So two ops with equal values compare equal. (Attributes of kind bits or index are always stored.) */
 void op_set_int(struct op *o, enum attr_key key, int64_t i)
 {
     enum attr_kind kind = attr_info[key].kind;

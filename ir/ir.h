@@ -313,10 +313,10 @@ static inline const struct params *op_params(const struct op *o)
 }
 
 /* -- registers.c -- */
-/* Returns how many 32-bit registers of each thread hold the tile. A tile without a layout is divided
- * equally among the threads of the program's warps. Elements narrower than 32 bits are packed into registers, but
- * an element takes at least bits_least bits. Callers pass 32 for values that arithmetic reads or accumulates, since
- * each such element takes a whole register. */
+/* Returns how many 32-bit registers of each thread hold the tile. A tile without a layout is divided equally among
+ * the threads of the program's warps. Elements narrower than 32 bits are packed into registers, but an element
+ * occupies at least bits_least bits. Callers pass 32 for values that arithmetic reads or accumulates, since each such
+ * element takes a whole register. */
 int tile_regs(const struct type *t, int num_warps, int bits_least);
 /* Returns the most registers that a thread can have if `threads` threads share an SM; the kernel's maxnreg limits
  * the result. If is_named, the result limits the live values of a thread, and is at most 255, because an
@@ -336,8 +336,8 @@ const struct layout *layout_intern(struct module *m, const struct layout *l);
 /* Returns the element type of a tile, and any other type itself. */
 const struct type *type_elem(const struct type *t);
 /* Each of these functions returns `t` with one change: type_with_elem replaces the element type (shape and layout
- * stay), type_with_layout the layout, type_with_shape the shape (the result has no layout; rank 0 gives a
- * scalar). */
+ * stay), type_with_layout the layout, type_with_shape the shape (the result has no layout, and is a scalar if the
+ * rank is 0). */
 const struct type *type_with_elem(struct module *m, const struct type *t, const struct type *elem);
 const struct type *type_with_layout(struct module *m, const struct type *t, const struct layout *l);
 const struct type *type_with_shape(struct module *m, const struct type *t, int rank, const int *shape);
@@ -365,7 +365,7 @@ struct builder {
     struct loc loc;
 };
 struct func *func_new(struct module *m, const char *name);
-/* Makes `to` a copy of `from`. Both belong to one module, whose list of functions does not change. */
+/* Makes `to` a copy of `from`. Both functions belong to one module, whose list of functions does not change. */
 void func_copy(struct func *to, const struct func *from);
 struct value *func_add_param(struct func *f, const struct type *t, struct param p);
 struct block *block_new(struct func *f, struct op *parent);
@@ -373,9 +373,9 @@ struct value *block_add_arg(struct block *b, const struct type *t, const char *h
 /* Returns an unused name: the hint without its number, followed by the next free number (hint, hint.1, ...). */
 const char *func_name_value(struct func *f, const char *hint);
 void value_rename(struct value *v, const char *hint);
-/* Gives v the name of `old`. The op that defined `old` must already be erased, because names are unique. */
+/* Renames v to the name of `old`. The op that defined `old` must already be erased, because names are unique. */
 void value_take_name(struct value *v, const struct value *old);
-/* Gives v exactly this name; no other value may have it. */
+/* Sets the name of v to exactly `name`, which no other value may have. */
 void value_set_name(struct value *v, const char *name);
 
 struct builder build_at_end(struct block *b, struct loc loc);
@@ -463,16 +463,16 @@ void value_set_type(struct value *v, const struct type *t);
 bool has_uses(const struct value *v);
 int value_nuses(const struct value *v);
 bool is_pure(const struct op *o);     /* whether the op and all ops in its regions are pure */
-/* Returns whether the op may be erased if its results are unused. It may if it is a pure op, a load that is not
- * volatile, a read of shared memory, or an arrival at a barrier at which no thread waits. A `for` or an `if` may be
- * erased if all ops in its regions may. */
+/* Returns whether the op may be erased if its results are unused. Pure ops, loads that are not volatile, reads of
+ * shared memory, and arrivals at barriers at which no thread waits may be erased. A `for` or an `if` may be erased if
+ * all ops in its regions may be erased. */
 bool is_removable(const struct op *o);
 /* Returns whether the op may be an acquire, after which the program may read what other programs have written.
- * Atomics, volatile loads (which may poll a flag) and inline assembly that accesses memory may be acquires. Later
- * loads must not move before such an op. */
+ * Atomics, volatile loads (which may poll a flag), calls of the host, and inline assembly that accesses memory
+ * may be acquires. Later loads must not move before an acquire. */
 bool op_may_acquire(const struct op *o);
-/* Returns whether o is inline assembly that reads the number of the CTA or of the thread. If so, CTA i must run
- * program i and no other. */
+/* Returns whether o is inline assembly that reads the number of the CTA or of the thread. In a kernel with such
+ * an op, CTA i must run program i and no other. */
 bool op_asks_for_cta(const struct op *o);
 /* Returns whether the op, or an op in its regions, may write memory, acquire, or have another effect (barrier, ...). */
 bool op_may_write(const struct op *o);
@@ -488,7 +488,8 @@ bool block_is_inside(const struct block *b, const struct block *outer);
 bool value_is_outside(const struct value *v, const struct op *loop);
 /* Returns the op that defines v if it has this opcode; NULL if it has another opcode, or if v is NULL. */
 struct op *value_def_as(const struct value *v, enum opcode code);
-/* Returns whether the region of a reduce or scan is commutative: it yields the same for (a, b) as for (b, a). */
+/* Returns whether the region of a reduce or scan is commutative: the region yields the same for (a, b) as for (b,
+ * a). */
 bool combines_either_way(const struct op *o);
 /* Returns whether the result of a reduce or scan is the same, bit for bit, in whatever order the elements are
  * combined. */
@@ -508,8 +509,8 @@ bool value_const_int(const struct value *v, int64_t *i); /* like value_const_bit
  * (i1: bytes 0 and 1; f16, bf16 and fp8: their bits; others: C's types) -- */
 /* x[0], x[1], ... are the operands. `type` is their dtype (for a select, the dtype of its choices; for pointers,
  * i64), and `to` is the result's dtype. The result must not overlap an operand. The folder, the evaluator of
- * constexprs and the interpreter call this function. It returns false for an op that is not elementwise, for addptr,
- * and for a type that the op does not take. */
+ * constexprs and the interpreter call this function. The function returns false for an op that is not elementwise,
+ * for addptr, and for a type that the op does not accept. */
 bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to, const struct attr *attrs,
                  int nattrs, int64_t n, void *result, const void *const *x);
 /* The parts of scalar_eval for floats (scalar_float.c) and for casts (scalar_cast.c). `option` is the op's
@@ -539,12 +540,12 @@ void module_print(const struct module *m, struct text *out);
 /* Prints the op on one line, without its regions, for a message. */
 void op_print(const struct op *o, struct text *out);
 /* Adds the text's functions to m. Reports errors to m->diag at places in `src`, and returns false if there are
- * any. */
+ * errors. */
 bool module_parse(struct module *m, const struct source *src);
 
 /* -- verify.c -- */
 /* Checks that f is valid for its degree of detail: structure, dominance, types by each op's rule, layouts. Returns
- * NULL if f is valid; else returns the error, and sets *at to the op that has it (NULL: the error is not in an
+ * NULL if f is valid; else returns the error, and sets *at to the op that has the error (NULL: the error is not in an
  * op). */
 const char *func_verify(const struct func *f, const struct op **at);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ops.h: every op of the IR, one row each, in families. A file defines OP or ATTR and then includes this table;
+/* ops.h: lists every op of the IR, one row each, in families. A file defines OP or ATTR and then includes this table;
  * see ir.h.
  *
  *   OP(name, operands, results, regions, attributes, family, traits, rule, meaning)
@@ -14,7 +14,7 @@
  *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
  *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (must stay in order
  *                       with other effects, for a reason besides memory), TERMINATOR, FREE (moves no data: shape
- *                       changes), COSTLY (not worth recomputing), MULTIPLIES (matrices)
+ *                       changes), COSTLY (recomputing costs more than keeping the result), MULTIPLIES (matrices)
  *   rule                rules.c's function rule_NAME: checks operand types and, where it can, infers the result's type.
  *                       "given": the builder or the text sets the result type, and the rule checks it.
  *   meaning             one line, for `neso help ops`

@@ -74,7 +74,7 @@ static bool begins_alike(const char *name, const char *written)
     return n && strncmp(name, written, n) == 0 && name[n] == '_';
 }
 
-/* Lists the names that are near `written`, or, if there are none, those that begin with the same word. */
+/* Lists the names that are near `written` or, if there are none, the names that begin with the same word. */
 static void list_near(const char *written, struct text *out)
 {
     bool any = false;

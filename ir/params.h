@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* params.h: the compiler's thresholds, one row each. A threshold is a number that controls an optimization.
+/* params.h: lists the compiler's thresholds, one row each. A threshold is a number that controls an optimization.
  * Properties of GPUs are in ir/target/target.h instead.
  *
  *   PARAM(name, default, least, most, unit, meaning, measured)
@@ -12,8 +12,8 @@
  *              kernels whose PTX changes at half and at double the default, of 456 or 1,883 kernels of tests/ and
  *              bench/ compiled for sm_90a
  *
- * The length of a fixed array (TERMS_MOST of affine.h, ...) is not in the table, because --param cannot change
- * it. A module has its own values (module.params). `neso help params` prints the table, `--param NAME=VALUE`
+ * The length of a fixed array (TERMS_MOST of affine.h, ...) is not in the table, because --param cannot change the
+ * length. A module has its own values (module.params). `neso help params` prints the table, `--param NAME=VALUE`
  * changes a value for one compilation, and the cache's key contains the changed values. */
 #ifdef PARAM
 
@@ -459,13 +459,13 @@ struct param_info {
     int dflt, least, most;
     const char *unit;
 };
-/* The table without the columns `meaning` and `measured`. Only `neso help params` prints these
- * (runtime/manual/params.c); the library leaves them out. */
+/* The table without the columns `meaning` and `measured`. Only `neso help params` prints these columns
+ * (runtime/manual/params.c); the library omits them. */
 extern const struct param_info param_info[];
 extern const int nparam_info;
 
-/* Sets *p to the defaults, and then to the values that `text` gives as "NAME=VALUE,NAME=VALUE" (text may be NULL). If
- * there is an error, reports it and returns false. */
+/* Sets *p to the defaults, and then to the values in `text`, which has the form "NAME=VALUE,NAME=VALUE" (or is NULL).
+ * If there is an error, reports it and returns false. */
 bool params_read(struct params *p, const char *text, struct diag *d);
 /* Prints the values that differ from the defaults as "NAME=VALUE NAME=VALUE", in the order of the table, or
  * "default" if there is none. */

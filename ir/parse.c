@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* parse.c: reads the text form of the IR (the head of print.c has the grammar).
  *
- * The parser has no lexer: each function reads its production from the characters at p->at, and moves p->at
- * past the production. The parser reports only the first error. It then sets `failed`, which makes every later
+ * The parser has no lexer: each function reads its production from the characters at p->at, and moves p->at past
+ * the production. The parser reports only the first error. The parser then sets `failed`, which makes every later
  * function return at once. The parser checks the form of ops; the verifier checks everything else. */
 #include "ir/ir.h"
 
@@ -496,7 +496,8 @@ static uint64_t read_hex(struct parser *p)
     return bits;
 }
 
-/* Converts the text of a constant to bits. The type t follows the text, so the text is converted only now. */
+/* Converts the text of a constant to bits. In the IR's text the type t follows the constant, so the parser first
+ * keeps the constant's text. */
 static int64_t parse_bits(struct parser *p, const struct pending *x, const struct type *t)
 {
     struct parser at = *p;
@@ -637,7 +638,7 @@ static void read_block(struct parser *p, struct block *b)
     p->depth--;
 }
 
-/* Reads (%a: f32, %b: f32). If typed_by is given, reads (%a, %b), and takes the types from typed_by's results. */
+/* Reads (%a: f32, %b: f32). If typed_by is not NULL, reads (%a, %b), whose types are those of typed_by's results. */
 static void read_args(struct parser *p, struct block *b, const struct op *typed_by)
 {
     expect(p, '(');

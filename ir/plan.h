@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.h: the launch plan: the tensor maps and guards that a kernel needs from its launcher in addition to its
- * arguments. The numbers in a tensor map are expressions over the arguments and the grid. A guard is a condition
- * that must hold for the kernel to be correct.
+/* plan.h: declares the launch plan: the tensor maps that a kernel needs from its launcher in addition to its
+ * arguments, and the guards that the launcher must check. The numbers in a tensor map are expressions over the
+ * arguments and the grid. A guard is a condition that must hold for the kernel to be correct.
  *
  *     map #m0 = f16 base=[%A] extents=[%M, %K] strides=[%stride_am 2 *, 2] box=[128 64] swizzle=128
  *     guard [%n0 1 -]
@@ -63,7 +63,7 @@ struct tensor_map {
     struct expr extents[MAP_RANK_MAX]; /* size of each dimension, in elements */
     struct expr strides[MAP_RANK_MAX]; /* bytes between neighbours, for each dimension */
     /* The box's size in elements, at most MAP_BOX_MOST in each dimension. Once the buffer has a layout with a
-     * swizzle, the innermost dimension also takes at most `swizzle` bytes. Several boxes cover a larger tile. */
+     * swizzle, the innermost dimension also has at most `swizzle` bytes. Several boxes cover a larger tile. */
     int box[MAP_RANK_MAX];
     int swizzle;        /* width of the swizzle in bytes: 0 (none), 32, 64 or 128 */
     bool nan;           /* out-of-bounds elements read as NaN instead of 0 */
@@ -97,7 +97,7 @@ bool tensor_map_equal(const struct tensor_map *a, const struct tensor_map *b);
 /* Computes the values of a launch. Returns false if the GPU could not encode the map even if it were aligned. */
 bool tensor_map_values(const struct tensor_map *m, const int64_t *args, const uint32_t grid[3],
                        struct tensor_map_values *out);
-/* Returns whether the base and the strides, except the last, are multiples of 16 bytes, as the GPU needs. */
+/* Returns whether the base and the strides, except the last, are multiples of 16 bytes, as the GPU requires. */
 bool tensor_map_is_aligned(const struct tensor_map_values *v);
 
 #endif

@@ -5,11 +5,11 @@
  * integers, double for floats), and then to the result's type. Hence there is one loop for each type instead of one
  * for each pair of types.
  *
- * An integer is rounded once to f32 or f64. For f16, bf16 and fp8 it is rounded to f32 first and then to the
- * result, as on the GPU. (For f16 one rounding would give the same: an integer that f32 does not represent exactly
- * overflows f16.) In a cast to 32 or 64 bits, a float outside the range of the integer type becomes the nearest
- * number in the range. A cast to 8 or 16 bits saturates to the range of 16 bits, and then keeps the low bits. A
- * cast to i1 converts to i32, and keeps the lowest bit. NaN becomes 0, or the smallest signed number if source or
+ * An integer is rounded once to f32 or f64. For f16, bf16 and fp8, an integer is rounded to f32 first and then to the
+ * result, as on the GPU. (For f16, one rounding would have the same result: an integer that f32 does not represent
+ * exactly overflows f16.) In a cast to 32 or 64 bits, a float outside the range of the integer type becomes the
+ * nearest number in the range. A cast to 8 or 16 bits saturates to the range of 16 bits, and then keeps the low bits.
+ * A cast to i1 converts to i32, and keeps the lowest bit. NaN becomes 0, or the smallest signed number if source or
  * result has 64 bits. */
 #include "ir/ir.h"
 
@@ -85,8 +85,8 @@ static void read_floats(enum dtype type, int64_t n, double *restrict r, const vo
 }
 
 /* x was rounded to the nearest float f. `order` is positive if f > x, and negative if f < x. If the rounding mode
- * asks for the neighbour on the other side of x, returns the infinity on that side, as the direction for nextafter.
- * If f is right, returns NaN. */
+ * requires the neighbour on the other side of x, returns the infinity on that side, as the direction for nextafter.
+ * If f is the correct result, returns NaN. */
 static double wrong_side(enum rounding round, double x, int order)
 {
     bool down = round == ROUND_rd || (round == ROUND_rz && x > 0),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verify.c: checks that a function is valid IR for its degree of detail. The driver calls it between passes.
+/* verify.c: checks that a function is valid IR for its degree of detail. opt's driver calls func_verify before code
+ * generation, and in debug builds after each pass.
  *
  * The verifier checks first the header and the launch plan, then the links between ops, blocks and regions, and
  * then each op. Of an op, it checks the operands (their definitions must dominate the op), results, attributes,
@@ -128,7 +129,7 @@ static uintptr_t order_of(const struct verifier *v, const struct op *o)
     return place ? (uintptr_t)*place : 0;
 }
 
-/* Gives the same answer as value_dominates, but is faster, because it compares the numbers of ops. */
+/* Returns the same as value_dominates, but faster, because the function compares the numbers of ops. */
 static bool is_defined_before(const struct verifier *v, const struct value *x, const struct op *o)
 {
     while (o && o->block != x->block)
@@ -249,8 +250,8 @@ static bool check_map(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Returns whether o, an op `ready`, is at a place where its role executes it exactly once. Such places are the
- * role's outermost block, and a branch of an `if` that ends in return. */
+/* Returns whether o, an op `ready`, is at a place where its role executes the op exactly once. Such places are
+ * the role's outermost block, and a branch of an `if` that ends in return. */
 static bool is_in_role(const struct op *o)
 {
     const struct op *p = o->block->parent;
@@ -275,10 +276,10 @@ static bool check_roles(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Returns whether o may stand between stagger_wait and stagger_arrive, because o never waits for another warpgroup.
- * An mbar_wait is allowed, because it waits only for a copy. The copy never waits until the other warpgroup, after
- * its own stagger_wait, releases the stage: overlap_dots delays a release only if the ring of stages has one to
- * spare. */
+/* Returns whether o may be placed between stagger_wait and stagger_arrive, because o never waits for another
+ * warpgroup. An mbar_wait is allowed, because an mbar_wait waits only for a copy. The copy never waits until the
+ * other warpgroup, after its own stagger_wait, releases the stage: overlap_dots delays a release only if the ring has
+ * a spare stage. */
 static bool synchronizes_nothing(const struct op *o)
 {
     return is_pure(o) || o->code == OP_mma_start || o->code == OP_mma_wait || o->code == OP_mbar_arrive ||
@@ -293,9 +294,9 @@ static bool is_fed_here(const struct op *o)
     return !p || block_is_inside(o->block, p->regions[0]);
 }
 
-/* Checks that no other synchronization lies between stagger_wait and stagger_arrive. There a warpgroup must not
- * wait for the next warpgroup, which itself waits at its stagger_wait for this warpgroup's stagger_arrive: both
- * would wait forever. */
+/* Checks that no other synchronization lies between stagger_wait and stagger_arrive. Such a synchronization could
+ * be a deadlock: this warpgroup would wait for the next warpgroup, which waits at its stagger_wait for this
+ * warpgroup's stagger_arrive. */
 static bool check_stagger(struct verifier *v, const struct op *o)
 {
     if (o->code != OP_stagger_wait && o->code != OP_stagger_arrive && o->code != OP_stagger_end)
@@ -342,8 +343,8 @@ static const struct type *type_at(const struct type_list *list, int i)
     return op_opnd(list->o, list->first + i)->type;
 }
 
-/* Gives the types of region i of o: those of its arguments (except a loop's counter), and those of the values that
- * its terminator yields. */
+/* Sets *args to the types of the arguments of region i of o (except a loop's counter), and *yields to the types of
+ * the values that the region's terminator yields. */
 static void region_form(const struct op *o, int i, struct type_list *args, struct type_list *yields)
 {
     struct type_list results = {o, OF_results, 0, o->nresults};

@@ -22,7 +22,7 @@ int value_nuses(const struct value *v)
 /* -- effects -- */
 
 /* Returns whether the op is a control op whose only effects are those of the ops in its regions, or a terminator
- * that yields values. (A `while` may run forever, so it counts as an effect itself.) */
+ * that yields values. (A `while` may run forever, so a `while` counts as an effect itself.) */
 static bool is_frame(const struct op *o)
 {
     return o->code == OP_for || o->code == OP_if || o->code == OP_yield || o->code == OP_condition;

@@ -7,9 +7,9 @@
  *     code generation   needs offsets, barriers                    allocate_shared                     refused
  *
  * The driver checks the order before the first pass runs, and uses only the table of passes for this check. At the
- * start it assumes that the function has every property that no pass of the list provides, unless the function's
- * ops contradict the property. So if a pass that provides a property is in the list, it must precede the passes
- * that need the property. If that pass has already run (the IR was printed and read back), the list need not
+ * start the driver assumes that the function has every property that no pass of the list provides, unless the
+ * function's ops contradict the property. So if a pass that provides a property is in the list, it must precede the
+ * passes that need the property. If that pass has already run (the IR was printed and read back), the list need not
  * contain it again.
  *
  * It is an error if a property of kind `must` is missing. If a property of kind `order` is missing, the code is
@@ -239,7 +239,7 @@ static bool is_optional(const struct pass_info *x)
     return true;
 }
 
-/* Reports that the i-th pass of the list (or code generation, after the last one) needs the missing property p. */
+/* Reports that the i-th pass of the list (or code generation, after the last pass) needs the missing property p. */
 static void refuse(const struct check *c, int i, enum property p)
 {
     struct diag *d = c->func->module->diag;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cost.c: the cost model that passes share (cost.h). The target row of the GPU gives the hardware's facts
- * (ir/target/target.h), and ir/params.h gives the thresholds.
+/* cost.c: the cost model that passes share (cost.h). The target row of the GPU contains the hardware's facts
+ * (ir/target/target.h), and ir/params.h contains the thresholds.
  *
- * Passes ask whether two CTAs fit on an SM before layouts and buffers exist. So the answer is an estimate: it
- * counts the rings, operands and accumulators that the kernel will have. Consecutive loops share a ring if they
- * load tiles of the same types, and they share the registers of accumulators. */
+ * Passes ask whether two CTAs fit on an SM before layouts and buffers exist. So the answer is an estimate, which
+ * counts the rings, operands and accumulators that the kernel will have. Consecutive loops share a ring if the
+ * loops load tiles of the same types, and always share the registers of accumulators. */
 #include "opt/cost.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
@@ -22,8 +22,8 @@ struct room {
     int64_t early_bytes; /* the part of ring_bytes for tiles that only ops outside of loops read */
 };
 
-/* Returns whether both loads read tiles of one element type, and the shapes are equal or one is the transpose of
- * the other. The buffers of such tiles may have the same type. */
+/* Returns whether both loads read tiles of one element type, and the shapes are equal or transposes of each
+ * other. The buffers of such tiles may have the same type. */
 static bool are_alike(const struct op *a, const struct op *b)
 {
     const struct type *x = op_result(a)->type, *y = op_result(b)->type;
@@ -245,8 +245,8 @@ static bool repeats_operand(const struct op *dot)
     return is_dot(dot) && loop && loop->code == OP_for && value_is_outside(op_opnd(dot, 0), loop);
 }
 
-/* If o is a loop with a dot whose first operand is defined outside the loop, computes how many registers of a
- * thread the accumulators of all its dots take, together with all such operands. Raises *most to this number. */
+/* If o is a loop with a dot whose first operand is defined outside the loop, counts registers of a thread: those
+ * of the accumulators of all its dots, and of all such operands. Raises *most to this number. */
 static void find_most_regs(struct op *o, void *most)
 {
     enum { REGISTER_BITS = 32 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* decisions.h: the decisions of passes and the texts that explain them, one row each: DECISION(pass, name, grade,
- * text).
+/* decisions.h: lists the decisions of passes and the texts that explain the decisions, one row each: DECISION(pass,
+ * name, grade, text).
  *
- * `--explain` prints the text. Its conversion specifiers consume the operands of struct explanation (explain.h) in
- * order: %v a value, %d a number, %s a string; %% is a percent sign.
+ * `--explain` prints the text. The text's conversion specifiers consume the operands of struct explanation
+ * (explain.h) in order: %v a value, %d a number, %s a string; %% is a percent sign.
  *
  * The grade ranks the alternative decisions of one pass about one op: a higher grade means better code; 0 means
  * that the pass has no alternatives for this op; TIDIES marks a decision that only cleans up the IR. `neso inspect`

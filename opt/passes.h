@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* passes.h: the passes from traced IR to scheduled IR, one row each: PASS(name, needs, provides, breaks, meaning).
- * `needs`, `provides` and `breaks` are sets of properties (properties.h); 0 is the empty set. Pass NAME is the
- * function opt_NAME in FOLDER/NAME.c. A pass allocates temporary data in f->module->scratch; every value's `scratch`
- * pointer is NULL when the pass starts; and the verifier must accept the function when the pass ends. Reading order:
- * passes.c (the order of the passes), properties.h and contracts.c (the check of that order), explain.h and
- * decisions.h (--explain), cost.c (estimates of registers, CTAs and cycles), stepdown.c (kernels that need too much
- * shared memory), variants.h (kernels that serve only some launches). Then come the folders; in each, read the
- * header first: analysis/, simplify/, layout/, memory/, pipeline/. The passes of grid/ change which CTA runs which
- * program.
+/* passes.h: lists the passes from traced IR to scheduled IR, one row each: PASS(name, needs, provides, breaks,
+ * meaning). `needs`, `provides` and `breaks` are sets of properties (properties.h); 0 is the empty set. Pass NAME is
+ * the function opt_NAME in FOLDER/NAME.c. A pass allocates temporary data in f->module->scratch; every value's
+ * `scratch` pointer is NULL when the pass starts; and the verifier must accept the function when the pass ends.
+ * Reading order: passes.c (the order of the passes), properties.h and contracts.c (the check of that order),
+ * explain.h and decisions.h (--explain), cost.c (estimates of registers, CTAs and cycles), stepdown.c (kernels that
+ * need too much shared memory), variants.h (kernels that serve only some launches). Then come the folders; in each,
+ * read the header first: analysis/, simplify/, layout/, memory/, pipeline/. The passes of grid/ change which CTA runs
+ * which program.
  *
  * The invariants of a scheduled function on which codegen relies:
  *   - No layout has replicated registers. Several lanes or warps may hold the same element; only one of them, the
@@ -18,7 +18,7 @@
  *     of elements that are consecutive both in registers and in the buffer.
  *   - The axis of a `reduce` is distributed over registers and lanes only. The result has the operand's layout
  *     without the axis (layout_slice with drop), so every participating lane holds the result. If the result is a
- *     scalar, every thread holds it.
+ *     scalar, every thread holds the result.
  *   - The operand of a `broadcast` has the result's layout with the bits of the broadcast dimensions removed
  *     (layout_squash), without replicated registers. expand_dims, reshape and trans do not change registers.
  *   - A load or store has `vec`: each group of `vec` consecutive elements is in consecutive registers, the first of
@@ -137,7 +137,8 @@ void opt_run(struct func *f, const struct opt_options *o);
  * option fp_reassoc, which allows reordering. */
 void opt_check_order(struct func *f);
 
-/* -- contracts.c: may the passes run in this order, and does f have the properties that the passes claim? -- */
+/* -- contracts.c: checks that the passes may run in this order, and that f has the properties that the passes
+ * claim -- */
 enum property {
 #define PROPERTY(name, kind, find, meaning) PROPERTY_##name,
 #include "opt/properties.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* properties.h: the properties that a pass may need, provide or break, one row each: PROPERTY(name, kind, find,
+/* properties.h: lists the properties that a pass may need, provide or break, one row each: PROPERTY(name, kind, find,
  * meaning).
  *
  *     degree   the degree of detail of the function (ir.h): a function has exactly one of the three

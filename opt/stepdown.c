@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* stepdown.c: compiles a kernel again with fewer optimisations if it needs more shared memory than the target has.
  *
- * Passes choose buffers before the total size is known: allocate_shared computes it. If the total is too large,
- * stepdown runs all passes again on a copy of the function that was made before the first pass. The first of these
- * runs use fewer pipeline stages. Each later run gives up one more optimisation, and uses as many stages as then
- * fit. The optimisations are, in this order: layout conversions in one piece (they are split into smaller ones),
- * TMA stores through shared memory, TMA loads (whose buffers are live during the whole loop), and dots that read
- * shared memory. Without the last two optimisations, a kernel may have no pipeline at all. */
+ * Passes choose buffers before allocate_shared computes the total size. If the total is too large, stepdown runs all
+ * passes again on a copy of the function that was made before the first pass. The first of these runs use fewer
+ * pipeline stages. Each later run omits one more optimisation, and uses as many stages as then fit. The omitted
+ * optimisations are, in this order: layout conversions in one piece (instead, a conversion is split into smaller
+ * conversions), TMA stores through shared memory, TMA loads (whose buffers are live during the whole loop), and dots
+ * that read shared memory. Without the last two optimisations, a kernel may have no pipeline at all. */
 #include "opt/passes.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ struct level {
     enum rounds rounds;
     bool no_async_dots;
     int stages_least;
-    const char *given_up; /* names the optimisations that this level gives up in addition to earlier levels */
+    const char *given_up; /* names the optimisations that this level omits and earlier levels do not omit */
 };
 
 static const struct level levels[] = {
@@ -41,7 +41,7 @@ struct stepdown {
     int64_t nops;
 };
 
-/* -- may stepdown be needed? -- */
+/* -- whether stepdown may be needed -- */
 
 struct tiles {
     int64_t bytes, largest, ndots;
@@ -127,8 +127,8 @@ static void find_stages(struct op *o, void *ctx)
     *most = n > *most ? n : *most;
 }
 
-/* Finds the largest number of stages that fits; 0: none fits. Tries the smallest number first: if it does not fit,
- * no other number does. */
+/* Finds the largest number of stages that fits; 0: none fits. Tries the smallest number first: if this number does
+ * not fit, no larger number fits. */
 static int stages_that_fit(struct stepdown *d, const struct level *l, int asked)
 {
     const int least = l->stages_least < asked ? l->stages_least : asked;
@@ -148,7 +148,8 @@ static int stages_that_fit(struct stepdown *d, const struct level *l, int asked)
     return most;
 }
 
-/* Repeats the last run with explanations enabled, so that they describe the function that is compiled. */
+/* Explains the step down. Then repeats the last run with explanations enabled, so that the explanations describe
+ * the function that is compiled. */
 static void say(struct stepdown *d, const struct level *l, int stages, int asked, int64_t bytes)
 {
     struct func *f = d->func;

@@ -36,8 +36,8 @@ static void find_cause(struct op *o, void *ctx)
     c->writes |= o->code == OP_store && o->block->parent;
 }
 
-/* A traced function can get tensor maps only if it has dots. It can get guards only if it has dots, several loops
- * over the same row, or a loop with a store. */
+/* A traced function can get tensor maps only if it has dots. Such a function can get guards only if it has dots,
+ * several loops over the same row, or a loop with a store. */
 bool variants_are_possible(const struct func *f, const struct target *target)
 {
     enum { LOOPS_OVER_A_ROW = 2 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* variants.h: the variants of a kernel, one row each: VARIANT(name, exists, without, where, meaning). A kernel may
- * be correct, or fast, only for some launches. For the other launches, a variant is compiled without some of the
+/* variants.h: lists the variants of a kernel, one row each: VARIANT(name, exists, without, where, meaning). A kernel
+ * may be correct, or fast, only for some launches. For the other launches, a variant is compiled without some of the
  * passes. A launch uses the first variant whose `where` condition is true. If variants have tensor maps or guards,
- * it uses the first one whose maps can be encoded and whose guards hold.
+ * the launch uses the first variant whose maps can be encoded and whose guards hold.
  *
  *     exists    the traits of a kernel (t, a struct launch_traits) for which the variant differs from the kernel
  *     without   the passes without which the variant is compiled
@@ -49,7 +49,7 @@ extern const struct variant_info variant_info[VARIANT_count];
 
 /* Returns the variant for launches whose tensor maps cannot be encoded, or whose guards fail. */
 enum variant variant_fallback(const struct launch_traits *t);
-/* Returns whether the traced function f may get tensor maps, guards or a persistent grid. Without them it has no
+/* Returns whether the traced function f may get tensor maps, guards or a persistent grid. Otherwise f has no
  * variants. */
 bool variants_are_possible(const struct func *f, const struct target *target);
 

@@ -2,15 +2,15 @@
 /* arith.c: selects instructions for integer and float arithmetic, comparisons, selects and address computations, one
  * element at a time.
  *
- * For each op, the table gives the instruction for integers, how this instruction reads its operands, and the
+ * For each op, the table lists the instruction for integers, how this instruction reads its operands, and the
  * instruction for floats. The functions below expand ops for which PTX has no instruction (on i1, on bf16 before
  * Hopper, minima of f64 that propagate NaN). */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
 /* clang-format off */
-/* op; instruction for integers; how it reads its operands; whether an i8 must be extended first; instruction for
- * floats */
+/* Columns: op; instruction for integers; how this instruction reads its operands; whether an i8 must be extended
+ * first; instruction for floats */
 #define ROWS(X) \
     X(ARITH_OP_add, INSN_add, READ_signed, false, INSN_add) \
     X(ARITH_OP_sub, INSN_sub, READ_signed, false, INSN_sub) \
@@ -109,7 +109,7 @@ static struct opnd arith_i1(struct select *s, enum opcode code, const struct opn
     case OP_abs:
     case OP_shrs: return x[0];
     case OP_divs:
-    case OP_divu: return pred_op(s, INSN_or, x[0], pred_not(s, x[1])); /* division by 0 gives all ones */
+    case OP_divu: return pred_op(s, INSN_or, x[0], pred_not(s, x[1])); /* a quotient by 0 is all ones */
     case OP_rems:
     case OP_remu:
     case OP_shl:
@@ -156,8 +156,8 @@ static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
     }
 }
 
-/* Computes x - x / y * y. For y = 0 the product is 0 and the result is x, as the IR requires. PTX's rem would give
- * all ones (seen on sm_90). */
+/* Computes x - x / y * y. For y = 0 the product is 0 and the result is x, as the IR requires. The result of PTX's rem
+ * would be all ones (seen on sm_90). */
 static struct opnd remainder_of(struct select *s, enum ptype type, const struct opnd *x)
 {
     struct opnd quotient = emit2(s, form0(INSN_div, type), x[0], x[1]);
@@ -189,9 +189,9 @@ static struct opnd by_power(struct select *s, const struct op *o, enum ptype typ
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_and, plain), biased, mask));
 }
 
-/* Emits 0 - x, |x| or x - y for 16-bit integers, with unsigned subtractions. This avoids a fault of ptxas 13.0: for x
- * = -32768, the results of `neg.s16`, `abs.s16` and `sub.s16 0, x` should be -32768, but a setp, min or max that
- * reads them as signed gets 32768. */
+/* Emits 0 - x, |x| or x - y for 16-bit integers, with unsigned subtractions. Unsigned subtractions avoid a fault of
+ * ptxas 13.0. For x = -32768, the results of `neg.s16`, `abs.s16` and `sub.s16 0, x` should be -32768. But a setp,
+ * min or max that reads such a result as signed gets 32768. */
 static struct opnd minus_16(struct select *s, enum opcode code, const struct opnd *x)
 {
     const struct form sub = form0(INSN_sub, PT_u16);
@@ -201,8 +201,8 @@ static struct opnd minus_16(struct select *s, enum opcode code, const struct opn
     return code == OP_neg ? negated : emit2(s, form0(INSN_max, PT_s16), x[0], negated);
 }
 
-/* Returns whether o negates 32-bit integers. Such a negation must be selected as `sub.u32`: when ptxas 13.0 fuses
- * two maxima or minima of negated, extended bytes into one instruction, it drops a `neg.s32` or `sub.s32 0, x`. */
+/* Returns whether o negates 32-bit integers. Such a negation must be selected as `sub.u32`: when ptxas 13.0 fuses two
+ * maxima or minima of negated, extended bytes into one instruction, ptxas drops a `neg.s32` or `sub.s32 0, x`. */
 static bool negates_32(const struct op *o, enum ptype type, const struct opnd *x)
 {
     return type == PT_s32 &&
@@ -299,8 +299,8 @@ static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct 
     }
 }
 
-/* Flips or clears the sign bit of a 16-bit float. Does not use and.b16 to clear it: when ptxas 13.0 packs the results
- * of two `cvt.rn.f16.f32` into one word, it drops the `and` on the lower half. */
+/* Flips or clears the sign bit of a 16-bit float. Does not use and.b16 to clear the sign bit: when ptxas 13.0 packs
+ * the results of two `cvt.rn.f16.f32` into one word, ptxas drops the `and` on the lower half. */
 static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, struct opnd x)
 {
     enum { SIGN = 0x8000 };
@@ -374,7 +374,8 @@ static struct opnd f32_unless(struct select *s, enum mod mod, struct opnd size, 
 
 /* Computes x / y with the instructions that ptxas generates for div.full, except that ptxas scales each x by
  * conditional multiplications. The instructions that read only y are equal for all x, so CSE leaves only one copy of
- * them. The last multiplication has no .rn, so that it is not contracted with an addition. */
+ * them. The last multiplication has no .rn, because fuse.c fuses a multiplication and an addition only if both have
+ * .rn. */
 static struct opnd divide_scaled(struct select *s, struct opnd x, struct opnd y)
 {
     struct opnd size = emit1(s, form0(INSN_abs, PT_f32), y),

@@ -125,9 +125,9 @@ static void select_mbar_wait(struct select *s, const struct op *o)
 /* -- staggered warpgroups -- */
 
 /* Each pair of neighbouring warpgroups has two named barriers: the second warpgroup waits at GO, the first at GONE.
- * Without GONE, the first warpgroup could arrive at GO twice before the second arrives once, for example if a loop of
- * one iteration is inside a loop over tiles. GO would then count both arrivals in one phase. The numbers of these
- * barriers follow those of the CTA's barrier and of the barriers of roles and groups. */
+ * Without GONE, the first warpgroup could arrive at GO twice before the second warpgroup arrives once, for example if
+ * a loop of one iteration is inside a loop over tiles. GO would then count both arrivals in one phase. The numbers of
+ * these barriers follow those of the CTA's barrier and of the barriers of roles and groups. */
 enum { GO, GONE, PAIR_BARRIERS, ROLES = 1, NAMED_BARRIERS = 16 };
 _Static_assert(1 + ROLES + STAGGER_GROUPS_MOST + PAIR_BARRIERS * (STAGGER_GROUPS_MOST - 1) <= NAMED_BARRIERS,
                "a CTA has 16 named barriers");
@@ -143,8 +143,8 @@ static void come_to_pair(struct select *s, enum insn_code code, int group, int p
     set_guard(emit_insn(s, form0(code, PT_none), 0, 2, x), mine);
 }
 
-/* The first of two warpgroups arrives at GO, the second at GONE. Both use the same instruction: if there were two
- * guarded instructions, ptxas would move both past the arithmetic that follows. */
+/* The first of two warpgroups arrives at GO, the second at GONE. Both warpgroups use the same instruction: if
+ * there were two guarded instructions, ptxas would move both past the arithmetic that follows. */
 static void pass_turn(struct select *s)
 {
     int threads = 32 * WARPGROUP_WARPS, behind = s->role + 1 + s->f->num_warps / WARPGROUP_WARPS;

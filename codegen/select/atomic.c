@@ -4,9 +4,9 @@
  *     %old = atomic_rmw %p, %v, %m rmw=add     =>     mov.b32 %r5, 0;
  *                                                     @%p0 atom.acq_rel.gpu.global.add.u32 %r5, [%rd1], %r4;
  *
- * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of floats,
- * so their bits are compared as integers: for positive floats the order is the same, for negative floats it is
- * reversed. Maxima and minima of 16-bit floats, and sums of bf16 on targets that lack the instruction, use a
+ * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of floats, so
+ * the bits of the floats are compared as integers: for positive floats the order is the same, for negative floats the
+ * order is reversed. Maxima and minima of 16-bit floats, and sums of bf16 on targets that lack the instruction, use a
  * compare-and-swap loop.
  *
  *     while {                                                  @%p0 fence.acq_rel.gpu;
@@ -62,8 +62,8 @@ static struct form atomic_form(const struct atomic *a, enum insn_code code, enum
     return f;
 }
 
-/* Emits one atomic instruction, which sets `old` to the old value. If `old` is OPND_none and the memory order allows
- * it, the instruction returns no old value (red). */
+/* Emits one atomic instruction, which sets `old` to the old value. If `old` is OPND_none and the memory order is
+ * relaxed or release, the instruction is a `red`, which returns no old value. */
 static void emit_atomic(struct select *s, struct form f, struct opnd old, struct opnd at, struct opnd x,
                         struct opnd guard)
 {
@@ -84,7 +84,7 @@ static void emit_atomic(struct select *s, struct form f, struct opnd old, struct
 }
 
 /* Emits the maximum (or minimum) of floats as an atomic on their bits. If x is positive, compares the bits as signed
- * integers. If x is negative, compares them as unsigned integers in reversed order. */
+ * integers. If x is negative, compares the bits as unsigned integers in reversed order. */
 static void float_extreme(struct select *s, const struct atomic *a, enum dtype dt, struct opnd old,
                           struct opnd at, struct opnd x, struct opnd guard)
 {
@@ -219,8 +219,8 @@ static struct opnd from_owner(struct select *s, enum dtype dt, const struct layo
     return shuffle(s, MOD_idx, x, owner);
 }
 
-/* Returns the register for the old value. It is 0 in threads whose guard is false. For maxima and minima of floats,
- * it is an integer register. */
+/* Returns the register for the old value. The register is 0 in threads whose guard is false. For maxima and minima of
+ * floats, the register is an integer register. */
 static struct opnd old_register(struct select *s, const struct op *o, enum dtype dt, struct opnd guard)
 {
     bool extreme = o->code == OP_atomic_rmw && dtype_info[dt].bytes >= 4 &&
@@ -330,8 +330,8 @@ static void find_weak_lock(struct op *o, void *found)
  * the acquire if the old value has no uses and no later access of the program needs the order.
  *
  * A kernel whose lock does not acquire (find_weak_lock) keeps the acquire of its unlock. PTX does not order the
- * program's reads behind such a lock, so they may find old values in the SM's L1 cache. The acquire of an unlock empties
- * that cache for the programs that run later on the same SM. */
+ * program's reads behind such a lock, so these reads may find old values in the SM's L1 cache. The acquire of an
+ * unlock empties that cache for the programs that run later on the same SM. */
 static enum sem needed_order(struct select *s, const struct op *o)
 {
     bool has_weak_lock = false;

@@ -133,7 +133,7 @@ static struct opnd with_f8_sign(struct select *s, struct opnd magnitude, struct 
     return emit2(s, form0(INSN_or, PT_b16), magnitude, sign);
 }
 
-/* Converts with integer operations: rounds to f16 and takes the upper half. Rounds to nearest even or toward zero,
+/* Converts with integer operations: rounds to f16 and keeps the upper half. Rounds to nearest even or toward zero,
  * and saturates to the largest finite e5m2. */
 static struct opnd f32_to_f8e5(struct select *s, struct opnd x, bool rz)
 {

@@ -184,8 +184,8 @@ struct buffer buffer_of(struct select *s, const struct op *o, const struct layou
 }
 
 /* The offset has a part that depends on the thread, and a part that depends on the register. The bits of the
- * register's part that the thread's part may set too are XORed with that part. The other bits are added as a
- * constant. */
+ * register's part that the thread's part may set too are XORed with the thread's part. The other bits of the
+ * register's part are added as a constant. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
     uint32_t part = (uint32_t)place_apply(&b->map, (uint64_t)reg) * (uint32_t)b->elem_bytes;
@@ -379,8 +379,8 @@ static void select_shared_load(struct select *s, const struct op *o)
 /* -- opaque values -- */
 
 /* Adds a zero, which neither ptxas nor the peephole can know to be zero, to each pair of 16-bit elements. So
- * neither of them merges the computations before and after an opaque (opt/simplify/remat.c). Elements of other
- * types do not change. */
+ * neither ptxas nor the peephole merges the computations before and after an opaque (opt/simplify/remat.c).
+ * Elements of other types do not change. */
 static void select_opaque(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);

@@ -108,8 +108,8 @@ static void emit_mma(struct select *s, const struct fragment *g, enum insn_code 
     emit_insn(s, form0(code, PT_none), RESULTS, n, x);
 }
 
-/* Returns how many elements along K the tensor core sums before the partial sum is added in f32. This is all of K,
- * unless the kernel sets max_num_imprecise_acc for fp8 operands (some tensor cores round sums of fp8 products to
+/* Returns how many elements along K the tensor core sums before the partial sum is added in f32. The number is all of
+ * K, unless the kernel sets max_num_imprecise_acc for fp8 operands (some tensor cores round sums of fp8 products to
  * fewer bits). */
 static int part_of_k(const struct op *o, const struct fragment *g)
 {

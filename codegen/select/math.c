@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* math.c: selects elementary functions, one element at a time.
  *
- * Functions that the language defines as hardware approximations are one or two instructions. The others reduce the
- * argument to a small interval, on which a polynomial (interpolating at Chebyshev points) approximates the function.
- * The largest errors over all floats, in ULPs:
+ * Functions that the language defines as hardware approximations become one or two instructions. The code for the
+ * other functions reduces the argument to a small interval, on which a polynomial (interpolating at Chebyshev points)
+ * approximates the function. The largest errors over all floats, in ULPs:
  *
  *     log 0.9    log2 1.6    sin, cos 1.5    erf 1.1        remainder: exact
  *     exp, exp2, log, log2 of f64: at most 1 ULP from the C library's results, on the operands in the tests */
@@ -101,9 +101,9 @@ static struct opnd exp_f32(struct select *s, const struct op *o, struct opnd x)
 
 /* -- logarithms: x = 2^e m with m from 2/3 to 4/3, f = m - 1; log(1 + f) = f - f^2/2 + f^3 P(f) -- */
 
-/* Returns whether v is certainly a positive normal number, infinity or NaN. It certainly is if v is a constant
- * of this kind, a maximum with such a number, or the sum of such a number and an exponential or another such
- * number. */
+/* Returns whether v is certainly a positive normal number, infinity or NaN. The function knows this if v is a
+ * constant of this kind, a maximum with such a number, or the sum of such a number and an exponential or another
+ * such number. */
 static bool is_normal(const struct value *v, int steps)
 {
     const struct op *o = v->def;
@@ -150,7 +150,7 @@ static struct opnd log_f32(struct select *s, const struct op *o, struct opnd x, 
     struct opnd from_one = emit2(s, form0(INSN_sub, PT_s32), emit_bits(s, CLASS_b32, x), b32(1));
     struct opnd ordinary = emit2(s, form1(INSN_setp, PT_u32, MOD_lt), from_one, b32(LAST_FINITE));
     return select_f32(s, ordinary, sum,
-                      /* lg2.approx gives the right result for 0, infinity, negative numbers and NaN */
+                      /* lg2.approx returns the right result for 0, infinity, negative numbers and NaN */
                       emit1(s, form1(INSN_lg2, PT_f32, MOD_approx), x));
 }
 
@@ -238,8 +238,8 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
     return t;
 }
 
-/* Branches to the reduction of large arguments only if a thread needs it: few arguments are large, and their
- * reduction takes three times as long. */
+/* Branches to the reduction of large arguments only if a thread has a large argument: few arguments are large,
+ * and their reduction takes three times as long. */
 static struct quarter reduce_quarter(struct select *s, struct opnd x)
 {
     struct quarter near = reduce_near(s, x);

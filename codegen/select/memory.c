@@ -5,8 +5,8 @@
  *                                           @%m0 ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%p0];
  *
  * Elements narrower than 32 bits are loaded in words of up to 32 bits and unpacked afterwards. The registers need not
- * be set to `other` if no result depends on it: all values that are computed from the load are only stored, under the
- * same mask. With attribute `tail`, a vector whose mask is partly false is accessed element by element:
+ * be set to `other` if no result depends on `other`: all values that are computed from the load are only stored,
+ * under the same mask. With attribute `tail`, a vector whose mask is partly false is accessed element by element:
  *
  *     @%all ld.v4 ...;  @(%m0 xor %all) ld ...;  @(%m1 xor %all) ld ...; ... */
 #include "codegen/select/select.h"
@@ -144,7 +144,7 @@ static void add_mod(struct form *f, enum mod m)
 }
 
 /* Returns the form of an access with the op's cache attributes. Sets *policy to the L2 eviction policy, which is
- * the instruction's last operand; to OPND_none if the op has none. */
+ * the instruction's last operand. Sets *policy to OPND_none if the op has no eviction policy. */
 static struct form access_form(struct select *s, const struct op *o, enum insn_code code, struct opnd *policy)
 {
     static const uint8_t cache_mods[CACHE_count] = {
@@ -219,7 +219,7 @@ static struct guards guards_of(struct select *s, const struct opnd *mask, int ve
 }
 
 /* Returns whether the elements of v at positions where `mask` is false affect no result. If control flow depends on
- * v, they may affect results. *budget bounds the search. */
+ * v, these elements may affect results. *budget bounds the search. */
 static bool only_under_mask(const struct value *v, const struct value *mask, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {

@@ -4,8 +4,8 @@
  *     print %x text=" x: "     =>     st.local.u32 [args], pid; ...; st.local.f64 [args+24], x
  *                                     call ($r), vprintf, (format, args);       for each of the thread's elements
  *
- * Every thread that holds an element prints it, even if other threads hold the same element. The format string
- * contains the parts that are known at compile time: the text, and the width of indices. */
+ * Every thread that holds an element prints the element, even if other threads hold the same element. The format
+ * string contains the parts that are known at compile time: the text, and the width of indices. */
 #include "codegen/select/select.h"
 
 #include <string.h>
@@ -183,9 +183,10 @@ void select_print(struct select *s, const struct op *o)
     call_vprintf(s, format.s, begin(s).args);
 }
 
-/* In threads where `holds` is false, calls the driver's function for failed assertions: it prints a line as CUDA's assert
- * does, and ends the launch with the error "device-side assert triggered". The other threads jump over the call and the
- * computation of its arguments. The `ret` behind the call tells ptxas that a failing thread does not continue.
+/* In threads where `holds` is false, calls the driver's function for failed assertions. That function prints a line
+ * as CUDA's assert does, and ends the launch with the error "device-side assert triggered". If `holds` is true in all
+ * lanes, the warp jumps over the call and the computation of its arguments. Otherwise the lanes where `holds` is true
+ * exit. The `ret` behind the call tells ptxas that a failing thread does not continue.
  *
  * All lanes vote before they jump. Without the vote, ptxas believes that the lanes of a warp may be at different
  * instructions after the jump, and keeps loads behind the next shfl. */

@@ -7,11 +7,11 @@
  *     lanes        a butterfly: for each lane bit of the axis, combine with the value of the lane whose bit differs
  *
  * Afterwards all lanes along the axis hold the result. Registers and lanes that only hold replicas are skipped.
- * Reductions of i32 use the GPU's warp-wide instruction (redux) if it supports the operation.
+ * Reductions of i32 use the GPU's warp-wide instruction (redux) if redux supports the operation.
  *
  * If a thread holds many results, lanes share the work, which takes fewer shuffles. Of each pair of results, a lane
- * combines only one. It sends its partial value of the second result to the lane that combines that result. In the
- * end, the lanes send each other the results. For example, lane 0 has a0 and b0, and lane 1 has a1 and b1:
+ * combines only one. The lane sends its partial value of the other result to the lane that combines that result. In
+ * the end, the lanes send each other the results. For example, lane 0 has a0 and b0, and lane 1 has a1 and b1:
  *
  *     lane 0    sends b0, combines a = a0 + a1    sends a, receives b
  *     lane 1    sends a1, combines b = b1 + b0    sends b, receives a */
@@ -180,7 +180,7 @@ static enum mod redux_mod(enum opcode code)
 }
 
 /* Returns the redux instruction that combines the values of a whole warp as the region combines two i32. Code 0 (mov)
- * means that there is none. */
+ * means that there is no such instruction. */
 static struct form redux_form(const struct select *s, const struct reduction *r)
 {
     struct form none = {0};

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* select.h: the functions that the files of instruction selection share. select.c has the driver; every other
- * file selects one family of ops.
+/* select.h: declares the functions that the files of instruction selection share. select.c has the driver; every
+ * other file selects one family of ops.
  *
  * Selection represents a tile by one operand for each register that a thread holds (a scalar by one operand). A
  * constant stays an immediate until an instruction needs it in a register. Element types have these registers:
  *
  *     i1              a predicate
- *     i8, f8e4, f8e5  16 bits, of which the upper 8 are arbitrary: code that reads them extends them first
- *     i16, f16, bf16  16 bits
- *     i32; i64, ptr   32; 64 bits
- *     f32, f64        float registers */
+ *     i8, f8e4, f8e5 16 bits, of which the upper 8 are arbitrary: code that reads all 16 bits extends the low 8
+ *     bits first i16, f16, bf16 16 bits i32; i64, ptr 32; 64 bits f32, f64 float registers */
 #ifndef NESO_CODEGEN_SELECT_H
 #define NESO_CODEGEN_SELECT_H
 
@@ -85,7 +83,7 @@ int layout_threads(const struct layout *l, uint32_t *basis);
 /* Returns a predicate that is true if the thread is the owner of the elements that it holds in layout `l`;
  * OPND_none if every thread is an owner. */
 struct opnd emit_is_owner(struct select *s, const struct layout *l);
-/* Returns the conjunction of x and y. Either may be OPND_none, which means true. */
+/* Returns the conjunction of x and y. Each of the two may be OPND_none, which means true. */
 struct opnd pred_and(struct select *s, struct opnd x, struct opnd y);
 
 struct opnd thread_bit(struct select *s, int bit); /* a predicate: a bit of the thread's number */
@@ -98,7 +96,7 @@ const struct layout *tile_layout(const struct select *s, const struct type *t, s
 enum dtype elem_dtype(const struct type *t); /* i64 for pointers */
 double const_f32(const struct value *v);     /* v's value if it is an f32 constant, else NaN */
 #define FAR_FROM_TINY 0x1p-100 /* adding a subnormal does not change a number of at least this size */
-/* Returns whether a subnormal v may be flushed to 0, because no use of v depends on it. */
+/* Returns whether a subnormal v may be flushed to 0, because no use of v distinguishes a subnormal number from 0. */
 bool is_lost_where_tiny(const struct value *v);
 
 enum ptype dtype_ptype(enum dtype dt, enum reading r); /* for floats: the float type, or untyped bits */
@@ -155,8 +153,8 @@ enum { WORDS_MOST = 16 };
 struct word_shape word_shape(enum dtype dt, int vec);
 struct form access_shape(struct form f, enum ptype type, int nwords);
 void set_guard(struct insn *in, struct opnd p); /* guards the instruction by p; does nothing if p is OPND_none */
-/* join_elems joins elements to a word, split_word splits a word into elements. Both convert elements between their
- * forms in registers and in memory. */
+/* join_elems joins elements to a word, split_word splits a word into elements. Both functions convert elements
+ * between their forms in registers and in memory. */
 struct opnd join_elems(struct select *s, const struct word_shape *a, const struct opnd *elems);
 void split_word(struct select *s, const struct word_shape *a, struct opnd word, struct opnd *elems);
 struct opnd from_memory(struct select *s, const struct word_shape *a, struct opnd x);
@@ -215,7 +213,7 @@ struct opnd select_frem(struct select *s, enum dtype dt, const struct opnd *x);
 
 /* -- arith.c, functions that other files use -- */
 struct opnd pred_not(struct select *s, struct opnd x);
-enum mod rounding_mod(const struct op *o); /* the rounding mode; to nearest if the op does not give one */
+enum mod rounding_mod(const struct op *o); /* the op's rounding mode; to nearest if the op has none */
 enum mod flush_mod(const struct op *o);    /* MOD_ftz if the op flushes subnormal numbers */
 
 #endif

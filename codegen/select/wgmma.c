@@ -8,10 +8,10 @@
  *     %e = mma_wait %d            =>   wgmma.wait_group.sync.aligned 0;
  *
  * The accumulator stays in its registers: register allocation drops the copy before the fence unless the old value is
- * used later. If the accumulator is known to be zero, the instruction does not read it. A 64-bit descriptor gives the
- * address and layout of the warpgroup's part of a buffer (wgmma_view). The descriptors of further instructions are
- * the first descriptor plus a constant. A shuffle reads the warp's number from the first lane, so that ptxas knows
- * that it is uniform and keeps descriptors in uniform registers. */
+ * used later. If the accumulator is known to be zero, the instruction does not read the accumulator. A 64-bit
+ * descriptor contains the address and layout of the warpgroup's part of a buffer (wgmma_view). The descriptors of
+ * further instructions are the first descriptor plus a constant. A shuffle reads the warp's number from the first
+ * lane, so that ptxas knows that the number is uniform, and keeps descriptors in uniform registers. */
 #include "codegen/select/dot.h"
 
 #include "ir/target/wgmma.h"
@@ -260,7 +260,7 @@ static const struct op *reader_of(const struct value *v)
 }
 
 /* The results are already in the accumulators' registers. If a dot in flight reads an operand from registers, these
- * registers must not change before the wait, so the wait also counts as a use of them. */
+ * registers must not change before the wait, so the wait also counts as a use of these registers. */
 void select_wgmma_wait(struct select *s, const struct op *o)
 {
     struct opnd x[UINT8_MAX] = {opnd_int(CLASS_b32, op_int(o, ATTR_pending))};
@@ -281,8 +281,8 @@ void select_wgmma_wait(struct select *s, const struct op *o)
                (size_t)tile_nregs(o->results[i].type) * sizeof(struct opnd));
 }
 
-/* Emits a condition that is always false, which ptxas cannot know: that the first pointer among the arguments is
- * address 1. Returns OPND_none if no argument is a pointer. */
+/* Emits a condition that is always false, although ptxas cannot know this: the first pointer among the arguments
+ * is compared with address 1. Returns OPND_none if no argument is a pointer. */
 static struct opnd never(struct select *s)
 {
     const struct block *body = s->f->body;

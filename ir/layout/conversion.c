@@ -25,8 +25,8 @@
  *     K the kernel of M: then the intersection of C and W must be K.
  * So C is the sum of K and a complement of U + K that has only zero in common with W. C exists unless the dimension
  * of W is larger than that of U + K. In that case one lane holds more different elements of the result than there are
- * rounds, but it can offer only one element in each round. If several lanes of A hold an element, M picks the source
- * lane that differs from the destination lane in the fewest bits.
+ * rounds, but a lane can offer only one element in each round. If several lanes of A hold an element, M picks the
+ * source lane that differs from the destination lane in the fewest bits.
  *
  * The cost estimate counts issue slots of a warp. Shuffles cost one slot a round, plus selects if the register
  * that a lane offers or fills depends on the lane. Shared memory costs a store and a load for each register,
@@ -105,8 +105,8 @@ static void kernel(struct basis *out, const struct moves *m, uint32_t mask)
     }
 }
 
-/* Finds the subspace C of the head comment. Bit i of a lane's number adds put[i] (by XOR) to the number of the
- * register that the lane fills. Returns false if there is no C. */
+/* Finds the subspace C (see the head of this file). Bit i of a lane's number adds put[i] (by XOR) to the number
+ * of the register that the lane fills. Returns false if there is no C. */
 static bool find_round(uint32_t *put, const struct moves *m)
 {
     uint32_t regs = ((UINT32_C(1) << m->to.reg_bits) - 1) & ~m->free_regs;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* layout.h: declares layouts as linear maps over GF(2): a layout maps each register of each thread, or each
- * offset in shared memory, to the element of a tile that it holds. The head of layout.c explains this with an
- * example. The files of this folder in reading order: layout.c (making layouts and the algebra), shared.c (shared
- * memory without bank conflicts), matrix.c (ldmatrix), tensor.c (boxes of TMA copies), conversion.c (conversions
- * between layouts).
+/* layout.h: declares layouts as linear maps over GF(2). A layout maps each register of each thread, or each offset in
+ * shared memory, to the element of a tile that the register or the offset holds. The head of layout.c explains
+ * layouts with an example. The files of this folder in reading order: layout.c (making layouts and the algebra),
+ * shared.c (shared memory without bank conflicts), matrix.c (ldmatrix), tensor.c (boxes of TMA copies), conversion.c
+ * (conversions between layouts).
  *
  * A coordinate is the row-major index of an element in its tile, as a bit string (the last dimension's bits are
  * lowest). All sizes are powers of two, so the XOR of two coordinates is the XOR of their indices in each
@@ -12,10 +12,10 @@
  *
  *     coordinate = flip ^ XOR of basis[i] over the input bits i that are set
  *
- * The map is surjective: every element is in at least one place. A place is a register of a thread, or an
- * offset. An input bit is called replicated if its basis vector is zero or depends linearly on earlier vectors: two
- * places that differ in it hold the same element. The owner of an element is its place whose replicated bits are
- * all zero. */
+ * The map is surjective: every element is in at least one place. A place is a register of a thread, or an offset. An
+ * input bit is called replicated if its basis vector is zero or depends linearly on earlier vectors: two places that
+ * differ in this bit hold the same element. The owner of an element is its place whose replicated bits are all
+ * zero. */
 #ifndef NESO_IR_LAYOUT_H
 #define NESO_IR_LAYOUT_H
 
@@ -54,10 +54,10 @@ struct layout {
  * bits: the kinds in the order of enum in, and within a kind the lowest bit first. */
 void layout_init(struct layout *l, int rank, const int *shape);
 void layout_add(struct layout *l, enum in kind, uint32_t vector);
-/* Spreads a tile over lanes and warps so that accesses coalesce, with dimensions in `order` (fastest first). A
- * thread holds elems_per_thread[d] neighbouring elements of dimension d in registers; lanes, and then warps, divide
- * the dimensions, also in `order`. If the tile is too large for this, each thread holds more registers. If it is
- * too small, the excess lanes or warps replicate elements. */
+/* Spreads a tile over lanes and warps so that accesses coalesce, with dimensions in `order` (fastest first). A thread
+ * holds elems_per_thread[d] neighbouring elements of dimension d in registers; lanes, and then warps, divide the
+ * dimensions, also in `order`. If the tile has more elements than that, each thread holds more registers. If the tile
+ * has fewer elements, the excess lanes or warps replicate elements. */
 void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread,
                     const int *order, int num_warps);
 
@@ -80,29 +80,30 @@ uint32_t layout_free_bits(const struct layout *l, enum in kind);
 /* -- shape ops: these functions compute the result's layout; each register keeps its element -- */
 void layout_reshape(struct layout *out, const struct layout *l, int rank, const int *shape);
 void layout_trans(struct layout *out, const struct layout *l, const int *order);
-/* Gives l without dimension `dim`: the layout of a reduction's result. If `drop`, keeps only one of several
+/* Sets *out to l without dimension `dim`: the layout of a reduction's result. If `drop`, keeps only one of several
  * registers that hold the same element; reg_of (may be NULL) then maps the result's registers to l's: reg_of[new] =
  * old. */
 void layout_slice(struct layout *out, const struct layout *l, int dim, bool drop, int *reg_of);
-/* Gives l with a new dimension of size 1 at `dim`. */
+/* Sets *out to l with a new dimension of size 1 at `dim`. */
 void layout_expand(struct layout *out, const struct layout *l, int dim);
-/* Gives the layout of a join's result, of the given rank and shape, whose two operands have layout l: the new
- * last dimension takes the lowest register bit. */
+/* Computes the layout of a join's result, of the given rank and shape. The two operands of the join have layout
+ * l. The lowest register bit numbers the elements of the new last dimension. */
 void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape);
-/* Gives l with dimension `dim` reduced to size 1. Broadcasting an operand of this layout to layout l moves no
- * data. */
+/* Sets *out to l with dimension `dim` reduced to size 1. Broadcasting an operand of this layout to layout l moves
+ * no data. */
 void layout_squash(struct layout *out, const struct layout *l, int dim);
-/* Gives l without replicated registers; reg_of is as in layout_slice. */
+/* Sets *out to l without replicated registers; reg_of is as in layout_slice. */
 void layout_drop_free_regs(struct layout *out, const struct layout *l, int *reg_of);
 
-/* Gives l as the layout of a part of a larger tile of `shape`: the part starts at index at[d] of each dimension
- * d. The result covers only the part and is not surjective, so it must not be the divisor `to` of layout_divide. */
+/* Computes the layout of a part of a larger tile of `shape`. The part has layout l, and starts at index at[d] of each
+ * dimension d. The result covers only the part and is not surjective, so it must not be the divisor `to` of
+ * layout_divide. */
 void layout_part(struct layout *out, const struct layout *l, const int *shape, const int *at);
 
 /* -- algebra -- */
-/* The linear map that layout_divide computes. It maps a place of `from` (all input bits, in the order of basis) to
- * the place of `to` that owns the same element. basis[i] is a word of to's input bits, in the order of to's basis.
- * If `to` is a layout of shared memory, the offset of an element is the XOR of place_apply for the thread and
+/* The linear map that layout_divide computes: from a place of `from` (all input bits, in the order of basis) to the
+ * place of `to` that owns the same element. basis[i] is a word of to's input bits, in the order of to's basis. If
+ * `to` is a layout of shared memory, the offset of an element is the XOR of place_apply for the thread and
  * place_apply for the register. */
 struct place_map {
     int nin, nout;
@@ -150,13 +151,13 @@ int layout_vector(const struct layout *l, int dim, int most);
  * reg_of[i] (reg_of may be NULL). */
 int layout_shared_vector(const struct layout *shared, const struct layout *l, int most, int *reg_of);
 /* layout_wavefronts counts the wavefronts (of 32 banks of 4 bytes) in which one warp accesses all its registers
- * except replicated ones, with `vector` elements per access. layout_wavefronts_least gives the number without bank
- * conflicts. */
+ * except replicated registers, with `vector` elements per access. layout_wavefronts_least returns the number without
+ * bank conflicts. */
 int layout_wavefronts(const struct layout *shared, const struct layout *l, int elem_bytes, int vector);
 int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector);
 /* Finds an XOR-swizzled layout of shared memory for the conversion of `from` to `to`. Tries several layouts, and
- * takes the one with the fewest wavefronts; among layouts with equally many wavefronts, the one with the fewest
- * accesses. */
+ * chooses the layout with the fewest wavefronts; among layouts with equally many wavefronts, chooses the layout
+ * with the fewest accesses. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to,
                        int elem_bytes);
 
@@ -172,8 +173,8 @@ struct matrix_load {
     /* Bit i of a thread's number adds the place row[i] of l (by XOR) to the place where the thread's row begins. */
     uint64_t row[LAYOUT_BITS_MAX];
 };
-/* Gives the layout of the threads that supply the row addresses: register bits number the elements of a row of
- * 16 bytes, lane bits the rows and matrices. Returns false if l has too few lanes or registers, or if ldmatrix cannot
+/* Computes the layout of the threads that supply the row addresses: register bits number the elements of a row of 16
+ * bytes, lane bits the rows and matrices. Returns false if l has too few lanes or registers, or if ldmatrix cannot
  * load elements of this size. */
 bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct layout *l, int elem_bytes,
                         bool trans);
@@ -182,7 +183,7 @@ bool layout_matrix_load(struct matrix_load *x, const struct layout *shared, cons
                         int elem_bytes);
 
 /* -- boxes of tensor maps (tensor.c) -- */
-/* The boxes with which TMA copies fill a buffer. Each box is a block of the tile; it is contiguous in the
+/* The boxes with which TMA copies fill a buffer. Each box is a block of the tile. The box is contiguous in the
  * buffer, and its rows are swizzled. */
 struct boxes {
     int swizzle;         /* 0, 32, 64 or 128 bytes */
@@ -191,11 +192,11 @@ struct boxes {
     struct {
         int offset;         /* in elements, from the buffer's start */
         uint32_t coord;     /* coordinate of the box's first element */
-    } more[COORD_BITS_MAX]; /* more[i]: bit i of a box's number adds this (by XOR) */
+    } more[COORD_BITS_MAX]; /* bit i of a box's number adds more[i] to the offset and to the coordinate, by XOR */
 };
-/* Gives the layout of a buffer of rank 2 that TMA copies can fill, and in which dimension `inner` is contiguous. The
- * layout divides `inner` into panels of 128 bytes (or 64, 32, 16, if the tile is narrower). A panel spans the whole
- * other dimension, and has the swizzle of a box whose rows are as long as those of the panel. */
+/* Computes the layout of a buffer of rank 2 that TMA copies can fill, and in which dimension `inner` is contiguous.
+ * The layout divides `inner` into panels of 128 bytes (or 64, 32, 16, if the tile is narrower). A panel spans the
+ * whole other dimension, and has the swizzle of a box whose rows are as long as those of the panel. */
 void layout_panels(struct layout *out, const int *shape, int elem_bytes, int inner);
 /* Dimension i of the tensor map, counted from the outermost, is the tile's dimension order[i]. Returns false if
  * TMA copies cannot fill the buffer. */
@@ -205,7 +206,7 @@ bool layout_boxes(struct boxes *b, const struct layout *shared, int elem_bytes, 
  * `offset`, so the last entry has the largest offset. Returns false if a box has at most 1024 bytes (a whole period
  * of the swizzle) or no such dimension, and so cannot be halved. */
 bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int parts);
-/* Halves boxes in the same way until their outermost dimension is at most `rows`. */
+/* Halves boxes as boxes_cut does, until their outermost dimension is at most `rows`. */
 bool boxes_cut_rows(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int rows);
 
 /* -- text: `reg[1 2] lane[4 8 16 32 64] warp[128 256]`, vectors of higher rank as (row,column) -- */

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* matrix.c: decides whether ldmatrix can load a tile of a given layout from shared memory, and computes the row
- * addresses for it.
+ * addresses for ldmatrix.
  *
- * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8 (16 bytes) of matrix
- * l / 8; register i of lane l then holds the 32-bit word l mod 4 of row l / 4 of matrix i. The bits of a place
- * are therefore:
+ * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l supplies the address of row l mod 8 (16 bytes) of matrix l /
+ * 8. Register i of lane l then holds the 32-bit word l mod 4 of row l / 4 of matrix i. The bits of a place are
+ * therefore:
  *
  *     in a row of 16 bytes:    the elements of a word, lane bits 0 and 1
  *     which row:               lane bits 2, 3, 4                              (trans: row and column change places, so
  *     which matrix:            two bits of the registers                       that a word has elements of two rows)
  *
- * Divide the tile's layout by that of shared memory: ldmatrix can load the tile if each bit of the first line above
- * maps to one of the lowest bits of the offset, and no other bit does. The threads that supply the row
- * addresses have a layout too: the bits of the first line are its register bits, and the bits of the other lines
- * are its lane bits. If accesses of 16 bytes in this layout have no bank conflicts, ldmatrix has none either. */
+ * Divide the tile's layout by the layout of shared memory. ldmatrix can load the tile if each bit of the first line
+ * above maps to one of the lowest bits of the offset, and no other bit maps to one of these. The threads that supply
+ * the row addresses have a layout too: the bits of the first line are its register bits, and the bits of the other
+ * lines are its lane bits. If accesses of 16 bytes in this layout have no bank conflicts, ldmatrix has none
+ * either. */
 #include "ir/layout/layout.h"
 
 enum { ROW_BYTES = 16, WORD_BYTES = 4, COLUMN_LANES = 2, ROW_LANES = 3 };
 
-/* The input bits of l that number the elements of a row, and those that number the rows. */
+/* The input bits of l that number the elements of a row, and the input bits that number the rows. */
 struct split {
     int column[ROW_LANES + 1], ncolumns, row[ROW_LANES];
 };

@@ -2,34 +2,35 @@
 /* shared.c: finds the layout of shared memory that converts between two distributed layouts with the fewest
  * bank conflicts, and counts the wavefronts of an access.
  *
- * Shared memory has 32 banks of 4 bytes: word w is in bank w mod 32. A warp's access is split into phases: all
- * lanes at once for up to 4 bytes a lane, 16 lanes for 8 bytes, 8 lanes for 16. A phase takes n wavefronts if n is
- * the largest number of different words that it accesses in one bank. Layouts are linear, so all banks that a phase
- * accesses have the same number of words. Let S be the span of the word addresses (of all lanes of the phase, and
- * of all words of a lane's vector): the phase accesses 2^rank(S) words in 2^rank(S mod 32) banks. The number of
+ * Shared memory has 32 banks of 4 bytes: word w is in bank w mod 32. A warp's access is split into phases: all lanes
+ * at once for up to 4 bytes a lane, 16 lanes for 8 bytes, 8 lanes for 16. A phase takes n wavefronts if n is the
+ * largest number of different words that the phase accesses in one bank. Layouts are linear, so all banks that a
+ * phase accesses have the same number of words. Let S be the span of the word addresses (of all lanes of the phase,
+ * and of all words of a lane's vector): the phase accesses 2^rank(S) words in 2^rank(S mod 32) banks. The number of
  * wavefronts therefore depends only on S, not on the order of the lanes.
  *
- * Let A be the layout of the threads that store and B that of the threads that load. The layout of shared memory
- * between A and B consists of vectors for the bits of the offset. They are chosen in three groups, from the lowest
- * bit:
+ * Let A be the layout of the threads that store, and B the layout of the threads that load. The layout of shared
+ * memory between A and B consists of vectors for the bits of the offset. These vectors form three groups, from the
+ * lowest bit:
  *
  *     offset bits    [ V: vector ][ bank: the rest of 128 bytes ][ R: which row of 128 bytes ]
  *
- * V consists of the register vectors that A and B have in common, and of further register vectors of A or of B. The
- * number of these further vectors is the one that gives the fewest wavefronts in total. The span of R may intersect
- * the span S of A's phase, and that of B's phase, only in zero: then no two words of a phase differ only in the
- * row, so they are in different banks. Two subspaces of equal dimension always have a common complement. To find
- * it, let the vectors a_i extend a basis of their intersection to a basis of A's span, and the vectors b_i extend
- * it to a basis of B's span. The vectors a_i ^ b_i, and vectors outside both spans, form R. For a transposition,
- * where the a_i are columns and the b_i rows, R is the XOR swizzle; if A and B are equal, R needs no XOR and there
- * is no swizzle. */
+ * V consists of the register vectors that A and B have in common, and of further register vectors of A or of B.
+ * layout_shared_for tries every number of further vectors, and chooses the number that causes the fewest wavefronts
+ * in total. The span of R may intersect the span S of A's phase, and the span of B's phase, only in the zero vector.
+ * Then no two words of a phase differ only in the row, so all words of the phase are in different banks. Two
+ * subspaces of equal dimension always have a common complement. To find a complement, choose a basis of their
+ * intersection. Vectors a_i extend this basis to a basis of A's span, and vectors b_i extend this basis to a basis of
+ * B's span. The vectors a_i ^ b_i, and vectors outside both spans, form R. For a transposition, where the a_i are
+ * columns and the b_i rows, R is the XOR swizzle; if A and B are equal, R needs no XOR and there is no swizzle. */
 #include "ir/layout/layout.h"
 
 #include "ir/support/span.h"
 
 #include <stddef.h>
 
-/* log2 of the number of banks, of the bytes of a word, and of the bytes of the widest access of a lane. */
+/* The logarithms (base 2) of the number of banks, of the bytes of a word, and of the bytes of a lane's widest
+ * access. */
 enum { BANKS_BITS = 5, WORD_BITS = 2, ACCESS_BITS = 4 };
 
 /* -- vectors -- */
@@ -119,8 +120,8 @@ int layout_wavefronts(const struct layout *shared, const struct layout *l, int e
 
 /* -- the swizzle -- */
 
-/* The coordinate bits of V, which the low bits of the offset hold. The first of them are register bits of both
- * layouts; the others are register bits of only one of `from` and `to`. */
+/* The coordinate bits of V, which are the low bits of the offset. The first coordinate bits are register bits of
+ * both layouts; the other coordinate bits are register bits of only one of `from` and `to`. */
 struct vector_bits {
     int n;
     int bit[ACCESS_BITS];
@@ -149,10 +150,11 @@ static void add_vector_bits(struct vector_bits *v, const struct layout *l, const
 }
 
 /* Computes the subspace that R may intersect only in zero (see the head of this file): the span of the words that a
- * phase accesses, without two kinds of coordinate bits. The bits of `ignored` number elements of one word or
- * vector. The bits of `elsewhere` belong to the vector of the other layout: two words that differ in such a bit are
- * in different banks anyway. So the result is the subspace of the span in which the bits of `elsewhere` are zero.
- * To find it, the function moves these bits to the highest positions, which span_add eliminates first. */
+ * phase accesses, without two kinds of coordinate bits. The bits of `ignored` number elements of one word or vector.
+ * The bits of `elsewhere` belong to the vector of the other layout: two words that differ in such a bit are in
+ * different banks anyway. So the result is the subspace of the span in which the bits of `elsewhere` are zero. To
+ * find this subspace, the function moves the bits of `elsewhere` to the highest positions, which span_add eliminates
+ * first. */
 static void phase_span(struct basis *out, const struct layout *l, int nlanes, uint32_t ignored,
                        uint32_t elsewhere, int most)
 {
@@ -221,9 +223,9 @@ static void add_cost(struct cost *c, const struct layout *shared, const struct l
     c->accesses += count_accesses(l, vector);
 }
 
-/* Register bits that both layouts have in common never cause conflicts, so V contains them all. A register bit of
- * only one layout widens that layout's vectors, but leaves fewer banks for the accesses of the other layout. So the
- * function tries every number of such bits, first of `from`, then of `to`. */
+/* Register bits that both layouts have in common never cause conflicts, so V contains all these bits. A register bit
+ * of only one layout widens that layout's vectors, but leaves fewer banks for the accesses of the other layout. So
+ * the function tries every number of such bits, first of `from`, then of `to`. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to, int elem_bytes)
 {
     int elem_bits = log2_floor(elem_bytes), most = ACCESS_BITS - elem_bits;

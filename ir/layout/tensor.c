@@ -2,16 +2,16 @@
 /* tensor.c: decides whether TMA copies (by tensor maps) can fill a buffer of a given layout, and computes the
  * boxes.
  *
- * A TMA copy writes a box with its innermost dimension contiguous: element (r, c) goes to byte r W + c e, where a
- * row has W bytes and an element e bytes. A swizzle of S = 16 << m bytes then XORs the m address bits from bit 7 up
- * into the m address bits from bit 4 up; a swizzled row has S bytes. This map of the offset's bits is linear and
- * its own inverse. So layout_boxes applies it again to undo the swizzle:
+ * A TMA copy writes a box with its innermost dimension contiguous: element (r, c) goes to byte r W + c e, where a row
+ * has W bytes and an element e bytes. A swizzle of S = 16 << m bytes then XORs the m address bits from bit 7 up into
+ * the m address bits from bit 4 up; a swizzled row has S bytes. This map of the offset's bits is linear and its own
+ * inverse. So layout_boxes applies this map again to undo the swizzle:
  *
  *     natural[b] = basis[b] ^ (7 <= b < 7 + m ? basis[b - 3] : 0)
  *
- * Without the swizzle all vectors must be unit vectors: first those of the innermost dimension, then those of
- * the next, and so on up to the size of a box. The vectors of the higher offset bits, also unit vectors, give
- * the starts of the other boxes. Buffers start at multiples of 1024 bytes. */
+ * Without the swizzle all vectors must be unit vectors: first those of the innermost dimension, then those of the
+ * next, and so on up to the size of a box. The vectors of the higher offset bits, also unit vectors, determine the
+ * starts of the other boxes. Buffers start at multiples of 1024 bytes. */
 #include "ir/layout/layout.h"
 
 enum { BOX_MOST = 256, CHUNK_BIT = 4, ROW_BIT = 7, SPAN_BITS_MOST = 3 };
@@ -43,7 +43,7 @@ static uint32_t unit_of(const struct layout *l, int d, int bit)
     return UINT32_C(1) << bit;
 }
 
-/* Gives the vectors of the layout without its swizzle of 16 << m bytes. */
+/* Computes the vectors of the layout without its swizzle of 16 << m bytes. */
 static void undo_swizzle(uint32_t *natural, const struct layout *l, int elem_bits, int m)
 {
     for (int i = 0; i < l->nbits[IN_offset]; i++) {
@@ -54,7 +54,7 @@ static void undo_swizzle(uint32_t *natural, const struct layout *l, int elem_bit
     }
 }
 
-/* Sets the box's shape: the box takes as many of the lowest offset bits as it can hold, and its rows have at most
+/* Sets the box's shape: the box covers as many of the lowest offset bits as possible, and its rows have at most
  * `span` bytes (0: no limit). Returns the number of these bits. */
 static int fill_box(struct boxes *b, const uint32_t *natural, const struct layout *l, int elem_bytes,
                     const int *order, int span)

@@ -355,7 +355,7 @@ static const char *find_line(const struct source *source, uint32_t line, size_t 
     return s;
 }
 
-/* If a line is longer, only the part around the caret is shown. */
+/* If a line has more characters, diag_render shows only the part around the caret. */
 enum { LINE_CHARS_MOST = 120 };
 
 /* Returns the number of the first character to show of a line of nchars characters, if the caret is at character

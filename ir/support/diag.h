@@ -6,7 +6,7 @@
  *           |           ^
  *     softmax.py:9:9: note: this operand has shape [512]
  *
- * The texts live in ir/support/errors.h. No function of diag.c prints: diag_render composes the text, and the
+ * ir/support/errors.h contains the texts. No function of diag.c prints: diag_render composes the text, and the
  * caller shows it.
  *
  * The files of ir/support/ in reading order: arena.h (memory), vec.h (growing arrays), map.h (hash maps),
@@ -32,9 +32,9 @@ struct source {
     bool is_own; /* the source is part of neso: errors in it are reported at the user's call */
 };
 
-/* A source location: file, line, column, and the number of bytes that the location spans (0: unknown; a message
- * then shows a single caret). Line 0 means "no location". For inlined code, this is the location in the callee, and
- * `call` identifies the call that was inlined. */
+/* A source location: file, line, column, and the number of bytes that the location spans (0: the number is unknown,
+ * and a message shows a single caret). Line 0 means "no location". For inlined code, file, line and column are those
+ * in the callee, and `call` identifies the inlined call. */
 struct loc {
     uint16_t file;
     uint16_t len;
@@ -74,7 +74,7 @@ struct diag {
     VEC(struct call_site) calls; /* calls.at[0] is unused, since loc.call 0 means "not inlined" */
     VEC(struct diagnostic) list;
     int nerrors;
-    jmp_buf *fatal; /* where fatal errors unwind to; set by the API function that entered the compiler */
+    jmp_buf *fatal; /* the target to which fatal errors unwind; the API function that entered the compiler sets it */
     bool internal;  /* an internal error was reported; the API then returns NESO_INTERNAL */
     bool exhausted; /* memory or a limit was exhausted */
     /* Loops that may take long call `hurry` with the source location on which they work. `hurry` unwinds if the
@@ -89,7 +89,7 @@ void diag_hurry(const struct diag *d, struct loc at);
 void diag_init(struct diag *d, struct arena *a);
 struct source *diag_add_source(struct diag *d, const char *name, const char *text, size_t len);
 /* Records a call that is inlined. The caller stores the result in loc.call of every location of the inlined code.
- * If no more calls can be recorded, returns at.call, the call around this one. */
+ * If no more calls can be recorded, returns at.call, the call around this call. */
 uint16_t diag_push_call(struct diag *d, struct loc at, const char *callee);
 
 /* The format verbs of the messages in errors.h: %s string, %d int, %l int64_t, %c char, %g double, %T const
@@ -112,8 +112,8 @@ _Noreturn void diag_fatal(struct diag *d, struct loc at, enum error e, ...);
 _Noreturn void diag_bug(struct diag *d, struct loc at, const char *format, ...) PRINTF_LIKE(3, 4);
 
 void diag_vformat(struct text *t, const char *format, va_list args);
-/* diag_render renders one diagnostic: an error or warning with its source line, caret and call chain, a note or hint
- * as one line. diag_render_all renders all. */
+/* diag_render renders one diagnostic: an error or warning with its source line, caret and call chain, but a note or
+ * hint as one line. diag_render_all renders all. */
 void diag_render(const struct diag *d, const struct diagnostic *x, struct text *out);
 void diag_render_all(const struct diag *d, struct text *out);
 void diag_render_json(const struct diag *d, struct text *out);
@@ -121,8 +121,8 @@ void diag_render_json(const struct diag *d, struct text *out);
 void text_json_string(struct text *out, const char *s);
 const char *error_tag(enum error e); /* the tag in errors.h: "shape_broadcast"; messages show "shape-broadcast" */
 const char *error_text(enum error e);
-/* Returns whether the error means that memory ran out or that a limit of the caller was exceeded. (All other errors
- * mean that the input is wrong.) */
+/* Returns whether the error means that memory ran out or that a limit of the caller was exceeded. All other errors
+ * mean that the input is wrong. */
 bool error_is_exhaustion(enum error e);
 
 #endif

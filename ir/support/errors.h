@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* errors.h: every message, one row each: tag, text. A file defines ERROR and then includes this table.
+/* errors.h: lists every message, one row each: tag, text. A file defines ERROR and then includes this table.
  *
  * The tag is stable (JSON and tests use it); messages show it with '-' for '_'. The text says in the user's
  * language what was found and what was expected; diag.h lists the format verbs (%T, %V, ...). Sections group

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* map.h: a hash map from byte strings (or pointers, or integers) to pointers. Iteration follows the order of
- * insertion, so that no output depends on addresses. */
+/* map.h: declares a hash map from byte strings (or pointers, or integers) to pointers. Iteration follows the
+ * order of insertion, so that no output depends on addresses. */
 #ifndef NESO_IR_MAP_H
 #define NESO_IR_MAP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* smallfloat.c: conversions between C's float or double and the bits of float formats that C has no type for.
+/* smallfloat.c: converts between C's float or double and the bits of float formats for which C has no type.
  *
  *              sign exponent mantissa  bias   infinity  NaN            largest
  *     f16         1        5       10    15   7c00      7c01..7fff     65504
@@ -8,10 +8,10 @@
  *     f8e4        1        4        3     7   none      7f             448
  *
  * Widening is exact. Narrowing treats a double's exponent and mantissa as one integer, and rounds this integer to
- * fewer bits: if rounding up carries out of the mantissa, the carry increments the exponent, as it must. When
- * rounding to nearest, numbers above the largest finite one become infinity in f16 and bf16, and the largest finite
- * number in fp8. Every NaN becomes the NaN whose bits are all ones except the sign, as on the GPU. The code uses
- * only integers and exact products, so the CPU's rounding mode and flushing of subnormals do not affect the
+ * fewer bits: if rounding up carries out of the mantissa, the carry increments the exponent, as it must. If the
+ * number, rounded to nearest, exceeds the largest finite number, the result is infinity in f16 and bf16, and the
+ * largest finite number in fp8. Every NaN becomes the NaN whose bits are all ones except the sign, as on the GPU. The
+ * code uses only integers and exact products, so the CPU's rounding mode and flushing of subnormals do not affect the
  * results. */
 #include "ir/ir.h"
 

@@ -186,7 +186,8 @@ void text_double(struct text *t, double x, int single)
 }
 
 /* Digits after the first SIGNIFICANT_MOST cannot change how a number rounds to a double, except by whether all of
- * them are zero. So if one of them is not zero, the last digit that is kept is set to a nonzero digit. */
+ * them are zero. So if one of these further digits is not zero, read_digits replaces the last digit that it keeps
+ * by a nonzero digit. */
 enum { SIGNIFICANT_MOST = 780, EXPONENT_MOST = 100000000 };
 
 static int digit_of(char c, int base)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vec.h: growing arrays in an arena. After `VEC(struct op *) ops = {0}; VEC_PUSH(arena, &ops, o);`, ops.at[0] is o,
- * and ops.n is 1. */
+/* vec.h: declares growing arrays in an arena. After `VEC(struct op *) ops = {0}; VEC_PUSH(arena, &ops, o);`,
+ * ops.at[0] is o, and ops.n is 1. */
 #ifndef NESO_IR_VEC_H
 #define NESO_IR_VEC_H
 

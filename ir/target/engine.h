@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* engine.h: describes, as data, the engines that compute dots. An engine is one kind of matrix instruction. Its row
- * in mma_engines says which warps execute an instruction, where the instruction reads its operands and keeps its
- * accumulator, and whether it runs asynchronously. Passes read these facts. Only wgmma.c depends on the instructions
- * of wgmma, and only fragments.c on those of mma.sync. */
+/* engine.h: describes, as data, the engines that compute dots. An engine is one kind of matrix instruction. The
+ * engine's row in mma_engines says which warps execute an instruction, where the instruction reads its operands and
+ * keeps its accumulator, and whether the instruction runs asynchronously. Passes read these facts. Only wgmma.c
+ * depends on the instructions of wgmma, and only fragments.c on those of mma.sync. */
 #ifndef NESO_IR_ENGINE_H
 #define NESO_IR_ENGINE_H
 
@@ -19,7 +19,8 @@ struct mma_choice {
     /* the layouts of operands in registers; NULL: those of layout_fma_acc and layout_fma_operand */
     const struct fragment *fragment;
     struct warp_split split;
-    /* the reason why the fastest engine (the last in mma_engines) cannot compute the dot; NULL: it can */
+    /* the reason why the fastest engine (the last in mma_engines) cannot compute the dot; NULL: the fastest
+     * engine can */
     const char *why_not;
 };
 

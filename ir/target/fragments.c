@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fragments.c: tables of the lane and register of each element of an mma instruction's operands.
+/* fragments.c: lists the lane and the register of each element of an mma instruction's operands.
  *
  * mma.sync multiplies a 16 x K by a K x 8 matrix. Linear maps, as in any layout, assign the elements of these
  * matrices to lanes. For f16 (K = 16), the map of A to (row, column) is the following, where e0, e1, .. are the bits
@@ -7,10 +7,10 @@
  *
  *     e0 (0,1)  e1 (8,0)  e2 (0,8)        lane bits (0,2) (0,4) (1,0) (2,0) (4,0)
  *
- * A lane packs its elements into 32-bit registers in order of their numbers, the lowest bits first. In the layout
- * of a whole tile, the vectors of one instruction come first, then those that number the other instructions of the
- * same warp, then those of the warps. If several warps read the same part of an operand, the part is replicated:
- * the vectors of the bits that number these warps are zero.
+ * A lane packs its elements into 32-bit registers in order of their numbers, the lowest bits first. In the layout of
+ * a whole tile, the vectors of one instruction come first. Then come the vectors that number the other instructions
+ * of the same warp, and then the vectors that number the warps. If several warps read the same part of an operand,
+ * the part is replicated: the vectors of the bits that number these warps are zero.
  *
  *     64x32 A, 4 warps as 2 x 2     reg[(0,1) (8,0) (0,8) (0,16) (16,0)] lane[..] warp[(32,0) (0,0)] */
 #include "ir/target/fragments.h"
@@ -109,8 +109,8 @@ static void add_bits(struct layout *l, enum in kind, int low, int n)
         layout_add(l, kind, UINT32_C(1) << (low + i));
 }
 
-/* The coordinate bits of one dimension of a tile, without those of one instruction. `low` is the lowest of these
- * bits; the first `regs` of them become register bits, and the next `warps` become warp bits. */
+/* The coordinate bits of one dimension of a tile, without the bits inside one instruction's matrix. `low` is the
+ * lowest of these bits; the first `regs` of them become register bits, and the next `warps` become warp bits. */
 struct dim_share {
     int low, regs, warps;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fragments.h: tables of the registers and lanes in which a warp's mma instructions expect their operands, and
- * layouts of whole tiles that follow from these tables. */
+/* fragments.h: declares tables of the registers and lanes in which a warp's mma instructions expect their
+ * operands, and computes layouts of whole tiles from these tables. */
 #ifndef NESO_IR_FRAGMENTS_H
 #define NESO_IR_FRAGMENTS_H
 
@@ -31,8 +31,8 @@ struct fragment {
 extern const struct fragment fragments[];
 extern const int nfragments;
 
-/* Returns the mma instruction with the largest K for the dot; NULL if no instruction of the target takes the
- * operands' types with the dot's precision, or if the tile is too small. */
+/* Returns the mma instruction with the largest K for the dot; NULL if no instruction of the target has the
+ * operands' types and the dot's precision, or if the tile is too small. */
 const struct fragment *fragment_for(const struct op *dot);
 
 /* Describes how warps divide the accumulator of a dot: 2^m warps divide the rows, 2^n warps the columns, 2^batch
@@ -50,16 +50,16 @@ struct warp_split warp_split_for(const struct fragment *g, const struct type *ac
  * columns. */
 struct warp_split group_split_for(const struct type *acc, int num_warps, int warps, int rows);
 
-/* Gives the layout of a whole tile as operand `role`: each warp holds its part of the tile, which consists of
+/* Computes the layout of a whole tile as operand `role`: each warp holds its part of the tile, which consists of
  * the instruction's matrices. */
 void layout_fragment(struct layout *out, const struct fragment *g, enum dot_role role, const struct type *t,
                      struct warp_split split);
 /* Returns whether l's lowest register bits and its lane bits lay out the instruction's matrix of operand `role`. */
 bool fragment_matches(const struct fragment *g, enum dot_role role, const struct layout *l);
-/* Gives the accumulator's layout for a dot without tensor cores: each thread computes its own elements, a block
- * with about as many rows as columns. */
+/* Computes the accumulator's layout for a dot without tensor cores: each thread computes its own elements, a
+ * block with about as many rows as columns. */
 void layout_fma_acc(struct layout *out, const struct type *t, int num_warps);
-/* Gives the layout of operand `role` (a or b) of a dot without tensor cores: a thread holds all of K in
+/* Computes the layout of operand `role` (a or b) of a dot without tensor cores: a thread holds all of K in
  * registers; the other dimension is laid out as in the accumulator. */
 void layout_fma_operand(struct layout *out, enum dot_role role, const struct type *t, const struct layout *acc);
 

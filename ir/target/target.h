@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* target.h: the GPUs as data. Generic code asks target_has() or reads a limit; it never compares architecture
- * numbers. The files of ir/target/: target.c (the GPUs), engine.h (the engines that compute dots),
+/* target.h: describes the GPUs as data. Generic code calls target_has() or reads a limit, and never compares
+ * architecture numbers. The files of ir/target/: target.c (the GPUs), engine.h (the engines that compute dots),
  * fragments.h (operands of mma.sync), wgmma.h (operands of wgmma). */
 #ifndef NESO_IR_TARGET_H
 #define NESO_IR_TARGET_H
@@ -34,7 +34,7 @@ enum feature {
     HAS_count
 };
 
-/* Kinds of instructions by the latency of their results; codegen/insns.h gives the kind of each instruction. */
+/* Kinds of instructions by the latency of their results; codegen/insns.h lists the kind of each instruction. */
 #define LATENCIES(X) \
     X(alu) X(wide) X(slow) X(sfu) X(param) X(global) X(shared) X(warp) X(mma) X(mma_async) X(none)
 
@@ -79,9 +79,9 @@ enum {
 struct target {
     const char *name;        /* for example "sm_90a" */
     const char *generation;  /* for example "Hopper" */
-    int capability;          /* 90: major * 10 + minor, to match a device; no pass depends on it */
+    int capability;          /* 90: major * 10 + minor, to match a device; no pass depends on this number */
     bool arch_specific;      /* the code runs only on this capability (the "a" of the name) */
-    int ptx_version;         /* the lowest .version that has the target: 80 is 8.0 */
+    int ptx_version;         /* the lowest PTX .version that has the target; 80 means 8.0 */
     uint64_t features;       /* one bit for each enum feature */
     int smem_bytes;          /* maximum of dynamic shared memory of a CTA */
     int smem_sm_bytes;       /* shared memory of an SM */
@@ -103,8 +103,8 @@ const struct target *target_for_capability(int major, int minor);
 bool target_has(const struct target *t, enum feature f);
 /* Returns how many CTAs fit on an SM at once. The limits are the SM's threads and CTAs, its registers (the hardware
  * allocates a thread's registers in multiples of REGS_UNIT), and shared memory (the system reserves a part for each
- * CTA).
- * If `threads` is 0, only shared memory limits the CTAs. If `smem_bytes` is 0, shared memory does not limit them. */
+ * CTA). If `threads` is 0, only shared memory limits the CTAs. If `smem_bytes` is 0, shared memory does not limit the
+ * CTAs. */
 enum { REGS_UNIT = 8 };
 int target_ctas(const struct target *t, int threads, int regs, int64_t smem_bytes);
 /* Returns each thread's share of an SM's registers if `threads` threads share the SM, at most regs_thread + 1. The

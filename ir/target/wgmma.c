@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* wgmma.c: decides which dots wgmma can compute, and describes its operands in shared memory.
+/* wgmma.c: decides which dots wgmma can compute, and describes wgmma's operands in shared memory.
  *
  * Four warps multiply 64 x K by K x N, N up to 256. Each warp has 16 rows of the accumulator, in the layout of
- * mma.sync; each further 8 columns take further registers. A in registers has the layout of mma.sync too. wgmma
+ * mma.sync; each group of 8 columns has registers of its own. A in registers has the layout of mma.sync too. wgmma
  * reads B, and A if it is not in registers, from shared memory. In shared memory, wgmma expects the following byte
  * offsets before the swizzle (W: 128, 64, 32; 16 without swizzle). The table is for an operand that is contiguous
  * along k; if it is contiguous along m or n (16-bit types only), exchange k with m or n:
@@ -162,7 +162,7 @@ static bool fits(struct wgmma_view *v, int elem_bytes, int width, int mn_bits, i
     return true;
 }
 
-/* Gives the offsets of one dimension's bits without the swizzle. Each offset must be a single bit of the
+/* Computes the offsets of one dimension's bits without the swizzle. Each offset must be a single bit of the
  * address, so that the offsets of two indices can be added. */
 static bool take_bits(uint32_t *to, const uint32_t *bytes, int n, int width)
 {

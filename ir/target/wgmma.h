@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* wgmma.h: decides which dots wgmma can compute, and describes its operands in shared memory. */
+/* wgmma.h: decides which dots wgmma can compute, and describes wgmma's operands in shared memory. */
 #ifndef NESO_IR_WGMMA_H
 #define NESO_IR_WGMMA_H
 

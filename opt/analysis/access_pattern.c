@@ -234,7 +234,7 @@ PRINTF_LIKE(2, 3) static bool refuse(struct finder *x, const char *format, ...)
     return false;
 }
 
-/* Returns the terms of p that are not uniform; `uniform` gets the others. */
+/* Returns the terms of p that are not uniform, and sets *uniform to the other terms. */
 static struct poly split(const struct affine_table *t, const struct poly *p, struct poly *uniform)
 {
     struct poly varying = {0}, rest = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* affine.h: the polynomial form of values (affine.c), and the box of an array that a load or store of a tile
- * accesses (access_pattern.c). */
+/* affine.h: declares the polynomial form of values (affine.c), and the box of an array that a load or store of a
+ * tile accesses (access_pattern.c). */
 #ifndef NESO_OPT_AFFINE_H
 #define NESO_OPT_AFFINE_H
 
@@ -65,7 +65,7 @@ struct affine {
     int base; /* for a pointer: the number of the parameter from which the address starts */
     struct poly p; /* the polynomial; for a pointer: its distance in bytes from the parameter */
 };
-/* Returns the form of v, or NULL if v has none; t->why then gives the reason. Scalar integers always have a form. */
+/* Returns the form of v, or NULL if v has no form; t->why is then the reason. Scalar integers always have a form. */
 const struct affine *affine_of(struct affine_table *t, const struct value *v);
 
 /* These functions return false if the result would have too many terms, or a product of two non-uniform atoms. */
@@ -83,7 +83,8 @@ struct modulo {
 bool modulo_of(struct affine_table *t, const struct value *v, struct modulo *w);
 struct poly poly_int(int64_t i);
 struct poly poly_atom(int atom);
-/* Returns the terms of x that contain the atom, divided by it; sets *rest, which may be x, to the other terms. */
+/* Returns the terms of x that contain the atom, divided by the atom; sets *rest, which may be x, to the other
+ * terms. */
 struct poly poly_take(const struct poly *x, int atom, struct poly *rest);
 /* Renames the indices: dimension d becomes to[d]. */
 bool poly_rename(struct affine_table *t, struct poly *r, const struct poly *p, const int *to);
@@ -145,13 +146,13 @@ struct access {
 
 /* Describes an access (a load or store) as a box. Returns NULL, or the reason why no box describes the access. */
 const char *access_of(struct affine_table *t, const struct op *access, struct access *out);
-/* Like access_of, but starts may be negative. */
+/* Describes an access as access_of does, but accepts boxes whose starts may be negative. */
 const char *box_of(struct affine_table *t, const struct op *access, struct access *out);
 /* Returns whether the start of dimension d is at least 0: always, because of the mask, or under guards that the
  * function adds to a. */
 bool starts_inside(struct affine_table *t, struct access *a, int d);
-/* Like access_of, but for callers that need only the extent of the access. Dimensions may be broadcast or have any
- * stride. If the mask is not a conjunction of bounds, it is treated as always true. */
+/* Describes an access as access_of does, for callers that need only the extent of the access. Dimensions may be
+ * broadcast or have any stride. A mask that is not a conjunction of bounds is treated as always true. */
 const char *extents_of(struct affine_table *t, const struct op *access, struct access *out);
 void access_print(const struct affine_table *t, const struct access *a, struct text *out);
 /* Returns whether the mask implies f < 0. The tile index of dimension 0 in f stands for the index along dimension
@@ -160,8 +161,8 @@ bool mask_implies(struct affine_table *t, const struct value *mask, int dim, con
 
 /* -- tensor maps (raise_tma_load.c) -- */
 
-/* Computes the order of the box's dimensions in a tensor map, from the outermost: additional dimensions, then the
- * tile's, the contiguous one last. */
+/* Computes the order of the box's dimensions in a tensor map, from the outermost: first the additional
+ * dimensions, then the tile's dimensions, of which the contiguous dimension comes last. */
 void map_order(const struct access *a, int *dims);
 /* Describes the access as a tensor map. Returns NULL, or the reason why no tensor map describes the access. */
 const char *map_of(struct affine_table *t, const struct access *a, const struct type *tile, const int *dims,
@@ -175,15 +176,15 @@ bool base_expr(struct affine_table *t, const struct access *a, struct expr *out)
 /* Sets *out to the dimension's extent, computed from its bounds. */
 bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out);
 
-/* Conditions on a launch, each an expression that must be at least 0, in addition to the conditions for encoding its
- * tensor maps. */
+/* Conditions on a launch, each an expression that must be at least 0, in addition to the conditions under which the
+ * GPU can encode the tensor maps. */
 enum { GUARDS_OF_ACCESS_MOST = 4 * GUARDS_MOST };
 struct guards {
     struct expr at[GUARDS_OF_ACCESS_MOST];
     int n;
 };
-/* Computes the maximum of p over all programs and iterations. Returns false if it is unknown. Callers pass 0 for
- * `depth`. */
+/* Computes the maximum of p over all programs and iterations. Returns false if the maximum is unknown. Callers
+ * pass 0 for `depth`. */
 bool largest_expr(struct affine_table *t, const struct poly *p, int depth, struct guards *g, struct expr *out);
 /* Computes the largest index of the access along a dimension. `tile` is the type of the address. */
 bool last_expr(struct affine_table *t, const struct access_dim *d, const struct type *tile, struct guards *g,
@@ -222,11 +223,13 @@ bool undoing_stride_expr(struct affine_table *t, const struct access *a, struct 
 int build_coordinates(struct affine_table *t, struct builder *b, const struct access *a, const int *dims,
                       struct value **coords);
 
-/* -- tma_alignment.c: is p * bytes a multiple of 16? If this depends on arguments, adds a guard that the launch
- * checks. Returns false if it is not a multiple, or if no guard can express the condition -- */
+/* -- tma_alignment.c -- */
+
+/* Returns whether p * bytes is a multiple of 16. If this depends on arguments, adds a guard
+ * that the launch checks, and returns true. Returns false if no guard can express the condition. */
 bool guard_aligned(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g);
-/* Returns whether all boxes of the access start at a multiple of 16 bytes in each launch. The elements have this number
- * of bytes. */
+/* Returns whether all boxes of the access start at a multiple of 16 bytes in each launch. `bytes` is the size of an
+ * element. */
 bool is_known_aligned(struct affine_table *t, const struct access *a, int64_t bytes);
 
 #endif

@@ -5,8 +5,9 @@
  *     store %Mean + pid, %x                          guard: Mean - (X + 4 stride (grid - 1) + 4 N) >= 0 or
  *     %a = load %X + stride pid + %cols, %cols < N          X - (Mean + 4 grid) >= 0
  *
- * An array extends from its base to the bound in the masks of its accesses. Without a bound, it extends to the last
- * element that any program of the grid accesses. Two accesses through the same parameter are assumed to overlap. */
+ * An array extends from its base to the bound in the masks of its accesses. Without a bound, the array extends to the
+ * last element that any program of the grid accesses. Two accesses through the same parameter are assumed to
+ * overlap. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -314,7 +315,7 @@ struct writes {
     const struct affine_table *t;
     const struct op *from, *load;
     bool begun, passed; /* whether the walk has reached `from`, and whether it has reached the load */
-    /* an op other than a store, or a store that the table has no place for, may write to any address */
+    /* an op that is not a store, or a store for which `stores` has no room, may write to any address */
     bool unknown;
     const struct op *stores[GUARDS_MOST];
     int n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis.h: the analyses, which answer questions about the IR and do not change it. In reading order:
+/* analysis.h: declares the analyses, which answer questions about the IR and do not change the IR. In reading
+ * order:
  *
  *     value_range.c       the minimum and maximum of a value (value_range.h)
  *     axis_info.c         divisibility, contiguity and constancy of each value, per dimension
@@ -34,9 +35,9 @@ struct axis_table;
 struct axis_table *axis_analyse(struct func *f); /* allocates the table in scratch */
 const struct axis *axis_of(const struct axis_table *t, const struct value *v);
 /* Returns the largest vector width along dimension `dim` that the addresses of a load, store or atomic allow: the
- * elements of a vector are consecutive and aligned, and have at most 16 bytes. If the elements may have different mask
- * values, a promise about the access's own pointers (tl.multiple_of) allows no vector wider than the mask's runs:
- * Triton makes none, so programs with such a promise work although it is false. */
+ * elements of a vector are consecutive and aligned, and have at most 16 bytes. If the elements may have different
+ * mask values, a promise about the access's own pointers (tl.multiple_of) allows no vector wider than the mask's
+ * runs. Triton uses no wider vectors either, so programs in which such a promise is false work. */
 int axis_access(const struct axis_table *t, const struct op *access, int dim);
 /* Returns the length of the aligned runs along `dim` in which all elements have the same mask value. Without a
  * mask, the result is at least the size of the dimension. */
@@ -72,9 +73,9 @@ bool is_on_way_out(const struct op *o, const struct op *load);
 
 /* -- slice.c -- */
 /* Returns the dot from whose result pure ops compute v, or NULL. Searches depth first, the first operand first. If
- * through_loops, the search continues from a loop's result into the loop, and from a carried value to the value
- * that the previous iteration yields; otherwise the search ends at these values. If `accepts` is not NULL, returns
- * only a dot that it accepts; the search does not continue through other dots. */
+ * through_loops, the search continues from a loop's result into the loop, and from a carried value to the value that
+ * the previous iteration yields; otherwise the search ends at these values. If `accepts` is not NULL, returns only a
+ * dot for which `accepts` returns true; the search does not continue through other dots. */
 const struct op *dot_behind(const struct value *v, bool through_loops, bool (*accepts)(const struct op *dot));
 
 /* -- memory/hoist_loads.c -- */
@@ -93,7 +94,8 @@ enum {
  * persistent_grid passes false too: if a loop computes the bound of another loop, the pass assumes that the bound
  * differs between programs. cluster_multicast passes true, because it does not copy loops. */
 int value_depends_on(const struct value *v, bool through_loops);
-/* Returns whether `to` - `from` is a constant, even if the two integers wrap. If so, sets *distance to it. */
+/* Returns whether `to` - `from` is a constant, even if the two integers wrap. If so, sets *distance to the
+ * constant. */
 bool value_distance(const struct value *from, const struct value *to, int64_t *distance);
 
 /* -- maximum_weights.c -- */
@@ -104,15 +106,15 @@ struct maximum {
 /* Returns whether the loop's carried value number `at` is a running maximum: each iteration yields the maximum of
  * this value and of other data. */
 bool find_maximum(const struct op *loop, int at, struct maximum *m);
-/* Returns whether, in exact arithmetic, the kernel would compute the same results if the loop used, in each row and
- * iteration, any finite number instead of its carried value number `at`, a running maximum. If so, the functions
- * below can be called until the pass ends or maximum_is_free is called again. */
+/* Returns whether the loop's carried value number `at` is a free running maximum. Free means: in exact arithmetic,
+ * the kernel would compute the same results if any finite number replaced the maximum in each row and iteration. If
+ * so, the functions below can be called until the pass ends or maximum_is_free is called again. */
 bool maximum_is_free(struct op *loop, int at);
-/* Returns whether v shrinks exponentially as the maximum of the same iteration grows. (Exponentials of row elements
- * do.) */
+/* Returns whether v shrinks exponentially as the maximum of the same iteration grows. For example, v may be an
+ * exponential of a row's elements. */
 bool falls_with_maximum(const struct value *v);
-/* Returns whether v is an exponential of the old maximum minus the new maximum. (A loop rescales its sums by such a
- * factor.) */
+/* Returns whether v is an exponential of the old maximum minus the new maximum. A loop rescales its sums by such a
+ * factor. */
 bool is_scaled_by_ratio(const struct value *v);
 bool has_weight(const struct value *v); /* whether v depends on the number that replaces the maximum */
 

@@ -14,9 +14,9 @@
  * runs after widening, comparison and division. `log_adjacent` is the length of runs under the assumption that no
  * index overflows; only decisions that do not affect correctness use it.
  *
- * This is a forward dataflow analysis. A loop-carried value starts with the facts of its initial value. The
- * analysis repeats the loop's body, and intersects (meets) these facts with those of the yielded value, until they
- * no longer change. */
+ * The analysis is a forward dataflow analysis. A loop-carried value starts with the facts of its initial value. The
+ * analysis repeats the loop's body, and intersects (meets) these facts with those of the yielded value, until they no
+ * longer change. */
 #include "opt/analysis/value_range.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -474,7 +474,7 @@ static struct axis hint(const struct op *o, const struct view *x)
     return r;
 }
 
-/* Loads from equal addresses under equal masks give equal values. */
+/* Loads from equal addresses under equal masks return equal values. */
 static struct axis load(const struct axis_table *t, const struct op *o)
 {
     struct axis r = {0};

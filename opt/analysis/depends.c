@@ -70,7 +70,7 @@ int value_depends_on(const struct value *v, bool through_loops)
     return depends_on(&d, v);
 }
 
-/* The integer times * root + plus, modulo the size of its type. */
+/* The integer times * root + plus, modulo 2 to the number of bits of its type. */
 struct linear {
     const struct value *root;
     uint64_t times, plus;

@@ -315,7 +315,8 @@ static const struct weight *weight_of_rows(struct weights *w, const struct type 
     return the_weight(w, &x);
 }
 
-/* Converts the weight at the end of an iteration to the weight at the start of the next one, or the reverse. */
+/* Converts the weight at the end of an iteration to the weight at the start of the next iteration, or the
+ * reverse. */
 static const struct weight *turned(struct weights *w, const struct weight *a)
 {
     struct weight x = *a;
@@ -371,8 +372,8 @@ static bool weigh_loop(struct weights *w, struct op *loop, int at)
     return true;
 }
 
-/* Computes the weights in a later loop, if some of its initial values have weights. One of its carried values must
- * continue the maximum; otherwise returns false. */
+/* Computes the weights in a later loop, if some of its initial values have weights. Returns false unless one of the
+ * loop's carried values continues the maximum. */
 static bool weigh_later_loop(struct weights *w, struct op *loop)
 {
     int at = -1;

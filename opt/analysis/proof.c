@@ -166,9 +166,9 @@ static void visit_quotient(struct op *o, void *ctx)
             learn(p->known, op_opnd(o, 0));
 }
 
-/* Returns whether v determines the program's id along the axis: v is the id, or a loop counter that starts at the
- * id and whose step is at least the size of the grid, so that the id is v modulo the step. Sets *step to that step,
- * or to NULL. */
+/* Returns whether v determines the program's id along the axis: whether v is the id, or a loop counter that starts at
+ * the id and has a uniform step. Callers guard that this step is at least the size of the grid, so that the id is v
+ * modulo the step. Sets *step to that step, or to NULL. */
 static bool gives_program(struct affine_table *t, const struct value *v, int axis, const struct value **step)
 {
     const struct op *o = v->def, *loop = o || v->index ? NULL : v->block->parent;
@@ -200,7 +200,8 @@ static bool guard_grid(struct affine_table *t, const struct value *x, int axis, 
 }
 
 /* Adds to the known values all values that they determine. For each axis whose program id is then not known, adds a
- * guard which requires that the grid has one program along this axis. */
+ * guard which requires that the grid has one program along this axis. If only the counter of a loop determines the
+ * program id, the guard requires that the counter's step is at least the size of the grid. */
 static bool guard_axes(struct affine_table *t, struct known *k, struct guards *g)
 {
     enum { AXES = 3 };
@@ -240,9 +241,9 @@ static bool sort_digits(const struct affine_table *t, struct poly *p)
     return true;
 }
 
-/* Adds to the known values the scalars that the index of dimension d determines. This requires that each scalar's
- * factor exceeds the largest sum of the smaller terms and the tile's index; if this is not always true, a guard
- * checks it. */
+/* Adds to the known values the scalars that the index of dimension d determines. The index determines a scalar
+ * only if the scalar's factor exceeds the largest sum of the smaller terms and the tile's index. If this
+ * condition is not always true, a guard checks it. */
 static const char *digits(struct affine_table *t, const struct access_dim *d, const struct type *tile,
                           struct guards *g, struct known *k)
 {
@@ -406,7 +407,8 @@ static const char *find_window(struct affine_table *t, const struct access *a, s
 /* -- the parameter from which an address starts -- */
 
 /* Returns the number of the parameter from which the pointer v starts; -1 if it is unknown. If the search follows
- * the value that a loop yields for a carried pointer, `inside` is this pointer; reaching it gives SELF. */
+ * the value that a loop yields for a carried pointer, `inside` is this pointer, and the result is SELF if the
+ * search reaches `inside`. */
 static int base_behind(const struct value *v, const struct value *inside, int depth)
 {
     enum { DEPTH_MOST = 32, SELF = -2, INITS = 3 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* proof.h: facts that hold for every launch of a traced kernel: which part of a tensor each access can reach, and
- * whether two programs can access the same element (proof.c). */
+/* proof.h: declares facts that hold for every launch of a traced kernel: which part of a tensor each access can
+ * reach, and whether two programs can access the same element (proof.c). */
 #ifndef NESO_OPT_PROOF_H
 #define NESO_OPT_PROOF_H
 
@@ -32,9 +32,9 @@ struct proof {
     const char *unbounded;
     struct expr first, last;
     struct guards guards;
-    /* NULL: two programs never access the same element, if all guards `apart` are at least 0 and the dimensions
-     * nest: each stride is at least the next smaller stride times the size of that dimension. Otherwise the reason
-     * why this is not known. */
+    /* NULL: two programs never access the same element, if all guards `apart` are at least 0, and if each stride is
+     * at least the next smaller stride times the size of that dimension. Otherwise the reason why this is not
+     * known. */
     const char *shared;
     struct proof_dim dims[ACCESS_DIMS_MOST];
     int ndims;

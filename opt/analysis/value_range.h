@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* value_range.h: the minimum and maximum of a value's elements. */
+/* value_range.h: declares the analysis that computes the minimum and maximum of a value's elements. */
 #ifndef NESO_OPT_VALUE_RANGE_H
 #define NESO_OPT_VALUE_RANGE_H
 

@@ -13,23 +13,23 @@
  *                                                }
  *                                              }
  *
- * Two CTAs that load the same tile at the same time read it from L2 twice. In a cluster, each CTA loads one half of
- * the tile, and the multicast copy writes this half to the shared memory of both CTAs. The programs of the two CTAs
- * (partners) are `stride` apart along axis 0: the pass computes the coordinates of sample programs and takes the
- * stride at which partners share the most bytes. A badly chosen stride costs only speed, because partners compare
- * their coordinates at run time. The launcher makes clusters if func.pair_multiple divides the grid; otherwise the
- * same code runs without a partner. The hardware numbers the CTAs of a cluster consecutively, so the pass renumbers
- * programs:
+ * Two CTAs that load the same tile at the same time read the tile from L2 twice. In a cluster, each CTA loads one
+ * half of the tile, and the multicast copy writes this half to the shared memory of both CTAs. The programs of the
+ * two CTAs (partners) are `stride` apart along axis 0: the pass computes the coordinates of sample programs, and
+ * chooses the stride at which partners share the most bytes. A badly chosen stride costs only speed, because partners
+ * compare their coordinates at run time. The launcher makes clusters if func.pair_multiple divides the grid;
+ * otherwise the same code runs without a partner. The hardware numbers the CTAs of a cluster consecutively, so the
+ * pass renumbers programs:
  *
  *     hardware    0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs: CTAs 0 and 1 are partners and run
  *     %pid        0  2  1  3 | 4  6  5  7 | 8  9      programs 0 and 2. The last, incomplete block keeps its numbers.
  *
- * The CTAs of a cluster start together and wait for each other, which takes time. If each CTA runs one program,
- * each program pays this cost. So the pass then applies only if the dots would otherwise wait for L2, which
- * delivers less than 100 bytes per cycle to an SM. If a CTA loops over many programs, it pays the cost once, and
- * the pass also applies if the dots load fewer bytes per cycle. For example, a tile of 128x256x64 loads 48 bytes
- * per cycle. On an H200, a product with this tile gains 3 percent if partners share the 32 KiB operand, and loses 1
- * to 3 percent if they share the 16 KiB operand.
+ * The CTAs of a cluster start together and wait for each other, which takes time. If each CTA runs one program, each
+ * program pays this cost. So the pass then applies only if the dots would otherwise wait for L2, which delivers less
+ * than 100 bytes per cycle to an SM. If a CTA loops over many programs, the CTA pays the cost once, and the pass also
+ * applies if the dots load fewer bytes per cycle. For example, a tile of 128x256x64 loads 48 bytes per cycle. On an
+ * H200, a product with this tile gains 3 percent if partners share the 32 KiB operand, and loses 1 to 3 percent if
+ * they share the 16 KiB operand.
  *
  * A stage may be overwritten when the dots of both programs have read it, so its `empty` barrier counts the warps
  * of both programs. Partners must run the same number of iterations, so the bounds of loops must not depend on the
@@ -127,7 +127,7 @@ static int64_t value_in(const struct sample *s, const struct value *v)
 }
 
 /* Returns whether nearly every sample program p loads the same tile as program p + stride. (At the end of a row of
- * tiles, the two may load different tiles.) */
+ * tiles, the two programs may load different tiles.) */
 static bool agree(const struct op *copy, int stride)
 {
     static const int64_t args[] = {4096, 5000, 8192};
@@ -443,10 +443,10 @@ static void wait_for_all_stages(const struct pairing *p, struct builder *b, cons
 
 /* Keeps a CTA from exiting before the partner's last arrival at the CTA's barriers, because the CTA's shared memory
  * must stay valid until then. To this end, the CTA waits for these arrivals at its own mbarriers. A cluster barrier
- * at the kernel's end would not suffice: an arrival at the partner's mbarrier may be queued behind bulk stores. On
- * an H200, such an arrival took effect even later than a relaxed arrival at the cluster barrier that the same CTA
- * executed after it. (An arrival with release semantics would wait for all stores.) All copies to shared memory are
- * complete by then, because the consumers have waited for them. */
+ * at the kernel's end would not suffice: an arrival at the partner's mbarrier may be queued behind bulk stores. On an
+ * H200, such an arrival took effect even later than a relaxed arrival at the cluster barrier that the same CTA
+ * executed after the arrival at the mbarrier. (An arrival with release semantics would wait for all stores.) All
+ * copies to shared memory are complete by then, because the consumers have waited for them. */
 static void stay_for_arrivals(struct pairing *p)
 {
     struct block *role = p->roles->regions[1];

@@ -9,31 +9,33 @@
  *                                                return
  *                                              }
  *
- * The producer warp (warp_specialize.c) then loads the tiles of the next program while the consumers store the
- * result of the current one. The launcher starts as many CTAs as fit on the SMs at once, and passes the size of the
- * grid as a parameter.
+ * The producer warp (warp_specialize.c) then loads the tiles of the next program while the consumers store the result
+ * of the current program. The launcher starts as many CTAs as fit on the SMs at once, and passes the size of the grid
+ * as a parameter.
  *
  * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels that may
- * return early, and kernels with atomics, volatile loads, prints, assertions, inline assembly that has effects or
- * reads %ctaid, or loops that may wait for another program. It applies only to loops that load their tiles through
- * tensor maps. If two CTAs fit on an SM, the pass builds no loop, because one CTA then stores while the other runs
- * dots; it only renumbers programs of different lengths, as described below.
+ * return early, and kernels with atomics, volatile loads, prints or assertions. The pass also excludes kernels with
+ * inline assembly that has effects or reads %ctaid, and kernels with loops that may wait for another program. The
+ * pass applies only to loops that load their tiles through tensor maps. If two CTAs fit on an SM, the pass builds no
+ * loop, because one CTA then stores while the other CTA runs dots. The pass then only renumbers programs of different
+ * lengths, as described below.
  *
- * If programs run longer the higher their number along axis 0 is, as in causal attention, or the lower it is, their
- * order matters: a long program that starts last keeps one SM busy while the others are idle. So the pass renumbers
- * the programs. It divides axis 1 into sections of about persistent_grid_section_programs programs. In a section,
- * the longest programs come first. Sections are short because programs that are neighbours along axis 0 often read
- * the same memory (K and V of a head), which then stays in L2. The CTAs of such a persistent grid are launched in
- * rows. If row 0 has n CTAs, each of them takes every nth of the early programs. The rows after it have CTAs of one
- * program each, which the GPU's scheduler starts where a CTA of row 0 has ended; so they balance the load:
+ * In some kernels, programs run longer the higher their number along axis 0 is, as in causal attention, or the lower
+ * this number is. The order of the programs then matters: a long program that starts last keeps one SM busy while the
+ * other SMs are idle. So the pass renumbers the programs. The pass divides axis 1 into sections of about
+ * persistent_grid_section_programs programs. In a section, the longest programs come first. Sections are short
+ * because programs that are neighbours along axis 0 often read the same memory (K and V of a head), which then stays
+ * in L2. The CTAs of such a persistent grid are launched in rows. If row 0 has n CTAs, each of these CTAs runs every
+ * nth of the early programs. The rows after row 0 have CTAs of one program each. The GPU's scheduler starts such a
+ * CTA where a CTA of row 0 has ended, and so balances the load:
  *
  *     %end = %programs - (%rows - 1 - %row) * cta_count
  *     for %t = cta_id + (%row == 0 ? 0 : %end - cta_count) to %end step cta_count
  *
  * A launch of row 0 alone is correct too: row 0 then runs all programs. The number of rows after row 0 must not
  * exceed %programs / cta_count, rounded down, so that no row starts below 0. In every second section the longest
- * programs come last, because a CTA that took the first program of each section would otherwise always take the
- * longest. Attention (128 heads of 4096 rows, causal, 128 x 128, fp_reassoc, sections of 512 programs; H200),
+ * programs come last, because otherwise a CTA that runs the first program of each section would always run the
+ * longest program. Attention (128 heads of 4096 rows, causal, 128 x 128, fp_reassoc, sections of 512 programs; H200),
  * cycles:
  *
  *                                               D = 128      D = 64
@@ -131,7 +133,7 @@ static void renumber(struct op *o, void *ctx)
     op_erase(o);
 }
 
-/* Renumbers the programs of each section of axis 1, as the head comment says. If `grows` is true, programs with
+/* Renumbers the programs of each section of axis 1 (see the head of this file). If `grows` is true, programs with
  * higher numbers along axis 0 run longer; otherwise they run shorter. */
 static void build_longest_first(struct builder *b, struct numbers *pid, struct value *const n[2], bool grows)
 {
@@ -161,8 +163,8 @@ static struct value *build_cta(struct builder *b, enum opcode code, int axis)
     return v;
 }
 
-/* Returns the number of programs in front of those of the CTA's row. Sets *end, on entry the number of all programs, to
- * the end of the row's programs. */
+/* Returns the number of programs before the programs of the CTA's row. Sets *end, on entry the number of all
+ * programs, to the end of the row's programs. */
 static struct value *build_row(struct builder *b, struct value *step, struct value **end)
 {
     struct value *zero = build_const_i32(b, 0), *one = build_const_i32(b, 1);

@@ -11,13 +11,13 @@
  * read the same row, the caches have evicted the row before the next of these programs starts. So the pass renumbers
  * the programs: consecutive CTAs become neighbours along axis 1.
  *
- * An access has a short step along an axis if its address changes, from one program to the next along this axis, by at
- * most the size of the accessed tile. The pass turns the grid if at least one access has a short step only along axis
- * 1, and no access has a short step only along axis 0. Programs may run in any order, unless a program waits for
- * another one; so the pass excludes kernels with `while` loops. It also excludes kernels with dots, because their
- * authors usually choose the order of programs, and kernels with prefetches for later programs. Last, it excludes
- * kernels with ops that report the CTA's number as the program's number, as inline assembly may do. If the grid has
- * 2^32 programs or more, programs keep their numbers. Needs: scheduled ops. */
+ * An access has a short step along an axis if its address changes, from one program to the next along this axis, by
+ * at most the size of the accessed tile. The pass turns the grid if at least one access has a short step only along
+ * axis 1, and no access has a short step only along axis 0. Programs may run in any order, unless a program waits for
+ * another program; so the pass excludes kernels with `while` loops. The pass also excludes kernels with dots, because
+ * the authors of such kernels usually choose the order of programs, and kernels with prefetches for later programs.
+ * Last, the pass excludes kernels with ops that report the CTA's number as the program's number, as inline assembly
+ * may do. If the grid has 2^32 programs or more, programs keep their numbers. Needs: scheduled ops. */
 #include "opt/passes.h"
 
 /* FAR represents an unknown step, and every step of at least FAR. */
@@ -25,7 +25,7 @@ enum { FAR = INT32_MAX };
 
 struct look {
     bool forbidden, has_axis_1;
-    bool near[2]; /* near[a]: an access has a short step along axis a, but not along the other */
+    bool near[2]; /* near[a]: an access has a short step along axis a, but not along the other axis */
 };
 
 static bool moves_only(enum opcode code)

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* assign_layouts.c: gives every tile a layout, starting from memory accesses and dots.
+/* assign_layouts.c: chooses the layout of every tile, starting from memory accesses and dots.
  *
  *     %o = range start=0 end=512 : tile<512xi32>          layout #l0 = reg[1 2] lane[4 8 16 32 64] warp[128 256]
  *     %p = addptr %s, %o : tile<512xptr<f32>>      =>     %o = range start=0 end=512 : tile<512xi32,#l0>
  *     %x = load %p : tile<512xf32>                        %p = addptr %s, %o : tile<512xptr<f32>,#l0>
  *                                                         %x = load %p : tile<512xf32,#l0>
  *
- * A *cheap* tile is computed from ranges and scalars without memory accesses. It gets the layout that its user
- * needs. If its users need several layouts, the tile is rematerialized for each of them. All other tiles belong to
- * equivalence classes; the tiles of a class share a layout. The operands and results of an elementwise op are in
- * one class, and so are a loop-carried (or yielded) value and the values that it takes. A loaded or stored tile
- * also joins the class of the values with which it is used, unless the accesses of that class are contiguous along
- * another dimension in memory. In this case the access gets a separate layout, and the pass converts the tile.
+ * A *cheap* tile is computed from ranges and scalars without memory accesses. A cheap tile gets the layout that its
+ * user needs. If its users need several layouts, the tile is rematerialized for each layout. All other tiles belong
+ * to equivalence classes; the tiles of a class share a layout. The operands and results of an elementwise op are in
+ * one class. A region argument or result and the values that it receives (initial and yielded values) are in one
+ * class too. A loaded or stored tile also joins the class of the values with which it is used, unless the accesses of
+ * that class are contiguous along another dimension in memory. In this case the access gets a separate layout, and
+ * the pass converts the tile.
  *
  * Classes of dots and scans first get the layout that the dot or scan requires. Then the pass assigns layouts to
  * classes in the order of their tile sizes, largest first. If a class has accesses, its layout coalesces these
  * accesses, with the widest vectors that alignment allows. A reduction or shape op may link a class to another class
  * that has a layout. The class then gets the layout with which the op moves no data, unless its accesses would
- * coalesce too badly in that layout. If a user needs a value in a layout other than its own, the pass inserts a
- * `convert`. */
+ * coalesce too badly in that layout. If a user needs a value in a layout other than the layout of the value's class,
+ * the pass inserts a `convert`. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/pipeline/pipeline.h"
@@ -30,7 +31,7 @@ enum { SEGMENT_BYTES = 128 };
 struct class
 {
     struct class *joined;
-    const struct type *type; /* the type of one of its values; only its shape is used */
+    const struct type *type; /* the type of one of its values, of which only the shape is used */
     const char *name;        /* the name of the first value, for explanations */
     const struct layout *layout;
     const struct layout *anchor; /* the layout that a dot or scan requires, or NULL */
@@ -180,8 +181,8 @@ static bool can_recompute(const struct op *o)
 
 /* -- collecting classes, sites and links -- */
 
-/* Joins the classes of x and of y, the region argument or result that receives x. Both must have the same layout,
- * even if their accesses are contiguous along different dimensions. */
+/* Joins the classes of x and of y, the region argument or result that receives x. Both classes must have the same
+ * layout, even if their accesses are contiguous along different dimensions. */
 static void unite_values(struct value *x, struct value *y)
 {
     if (class_of(x) && class_of(y))
@@ -251,7 +252,8 @@ static void add_asm(struct op *o)
     join_operands(o, c);
 }
 
-/* Joins the classes of result and accumulator. Their layout determines the layouts of the operands. */
+/* Joins the classes of result and accumulator. The layout of the joined class determines the layouts of the
+ * operands. */
 static void add_dot(struct assign *a, struct op *o)
 {
     struct class *c = find(class_of(op_result(o)));
@@ -376,7 +378,7 @@ static void gather_block(struct assign *a, struct block *b)
         gather_op(a, o);
 }
 
-/* If a dot determines the layout of the operand or of the result of a transposition, gives the corresponding layout
+/* If a dot determines the layout of the operand or of the result of a transposition, assigns the corresponding layout
  * to the class of the other value. The transposition then moves no data. */
 static void anchor_transposed(struct assign *a)
 {
@@ -442,10 +444,10 @@ static struct site *leader_of(const struct assign *a, struct class *c)
 }
 
 /* Returns the number of consecutive elements in each thread: the widest vector that the alignment of some access
- * allows, but at most 16 bytes of the widest stored type and assign_layouts_run_bytes of the widest loaded type. If
- * a kernel loads a wide type and stores a narrow one, each thread then stores one whole vector, but loads with two
- * instructions. The second load hits in L1, because the first has brought in whole sectors. Two stores, in
- * contrast, would write each sector in two halves. */
+ * allows. The vector has at most 16 bytes of the widest stored type, and at most assign_layouts_run_bytes of the
+ * widest loaded type. If a kernel loads a wide type and stores a narrow type, each thread then stores one whole
+ * vector, but loads with two instructions. The second load hits in L1, because the first load has fetched whole
+ * sectors. Two stores, in contrast, would write each sector in two halves. */
 static int vector_of(const struct assign *a, struct class *c, int fast_dim)
 {
     enum { VECTOR_BYTES = 16 };
@@ -472,7 +474,8 @@ static const struct layout *widened(struct assign *a, const struct op *o, const 
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason);
 
 /* Returns whether in layout l the elements that inline assembly gets at a time are consecutive along the last
- * dimension. Text that combines them, such as the unpacking of 4-bit numbers, relies on this. */
+ * dimension. Assembly text that combines these elements, such as the unpacking of 4-bit numbers, relies on this
+ * order. */
 static bool keeps_packs(const struct class *c, const struct layout *l)
 {
     int last = c->type->rank - 1, most = 1 << l->nbits[IN_reg], pack = c->pack < most ? c->pack : most;
@@ -549,8 +552,8 @@ static bool is_before_loop(const struct op *o)
     return u && !u->next && u->user->code == OP_for;
 }
 
-/* Returns whether the accesses of the class would need so many instructions in layout l that it costs less to give
- * the class its own best layout, and to convert its tiles from and to l. */
+/* Returns whether the accesses of the class would need so many instructions in layout l that the class's own best
+ * layout costs less, including the conversions of its tiles from and to l. */
 static bool scatters_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     const struct params *p = a->m->params;
@@ -568,7 +571,7 @@ static bool scatters_accesses(struct assign *a, struct class *c, const struct la
            conversions * p->lower_layout_conversion_shared_slots;
 }
 
-/* Gives class `to` the layout l if the accesses of `to` permit it. If the tiles of `to` are smaller than those of
+/* Sets the layout of class `to` to l if the accesses of `to` permit l. If the tiles of `to` are smaller than those of
  * `from`, l must not scatter the accesses (scatters_accesses). Otherwise the accesses must coalesce in l as well as
  * in the best layout of `to`. */
 static bool follow(struct assign *a, struct class *to, const struct class *from, const struct layout *l,
@@ -598,9 +601,9 @@ static void spread(struct assign *a)
     }
 }
 
-/* Returns the class with the largest tile among the classes without a layout. If several tiles are largest, prefers
- * a class with accesses: other classes can take over its layout, but its accesses might not coalesce in another
- * class's layout. */
+/* Returns the class with the largest tile among the classes without a layout. If several tiles are largest, prefers a
+ * class with accesses: other classes can adopt the layout of such a class, but the accesses of such a class might not
+ * coalesce in the layout of another class. */
 static struct class *largest_undecided(const struct assign *a)
 {
     struct class *best = NULL;
@@ -770,7 +773,7 @@ static struct value *dot_operand(struct assign *a, struct op *o, int i, const st
     return op_result(build_op(&b, OP_to_shared, 1, &v, 1, &buffer, 0));
 }
 
-/* Replaces the dot by an mma_start, which starts it asynchronously, and an mma_wait for its result. */
+/* Replaces the dot by an mma_start, which starts the dot asynchronously, and an mma_wait for the dot's result. */
 static struct op *start_and_wait(struct op *o)
 {
     struct value *r = op_result(o), *x[3];
@@ -800,8 +803,8 @@ static void rewrite_dot(struct assign *a, struct op *o)
     convert_result(a, &b, op_result(o), l, wished);
 }
 
-/* Gives the results the layout that the operands determine, and then converts the results to the layout of their
- * class. */
+/* Sets the layout of the results to the layout that the operands determine, and then converts the results to the
+ * layout of their class. */
 static void rewrite_reduce(struct assign *a, struct op *o, const struct layout *l)
 {
     demand_operands(a, o, l);
@@ -822,7 +825,7 @@ static void rewrite_scan(struct assign *a, struct op *o)
         convert_result(a, &b, &o->results[i], l, wished);
 }
 
-/* The gathered tile stays in its own layout, because a gather reads it from shared memory. */
+/* The gathered tile stays in its own layout, because a gather reads the tile from shared memory. */
 static void rewrite_gather(struct assign *a, struct op *o)
 {
     struct value *x = op_opnd(o, 0);
@@ -831,7 +834,7 @@ static void rewrite_gather(struct assign *a, struct op *o)
 }
 
 /* Converts the operand of a split to the layout that the results need. If the results are scalars, every thread
- * must hold both elements of the operand in registers; plain_layout of a scalar gives such a layout. */
+ * must hold both elements of the operand in registers; plain_layout of a scalar returns such a layout. */
 static void rewrite_split(struct assign *a, struct op *o)
 {
     const struct value *half = &o->results[0];
@@ -905,7 +908,7 @@ static void rewrite_block(struct assign *a, struct block *b)
     }
 }
 
-/* Gives a layout to each cheap tile that no user has requested. */
+/* Chooses a layout for each cheap tile that no user has requested. */
 static void lay_out_rest(struct op *o, void *ctx)
 {
     struct assign *a = ctx;
@@ -922,9 +925,9 @@ void opt_assign_layouts(struct func *f)
     count_pair_reductions(&a.pairs, f);
     gather_block(&a, f->body);
     anchor_transposed(&a);
-    /* If a loop carries the stored tile, it may be a dot's result, but its class shows this only after the walk
-     * through the whole loop. So these stores are added last, because a store of a dot's result keeps a separate
-     * layout. */
+    /* A stored tile that a loop carries may be a dot's result, but the tile's class shows this only after the
+     * walk through the whole loop. So these stores are added last, because a store of a dot's result keeps a
+     * separate layout. */
     for (int i = 0; i < a.stores.n; i++)
         add_access(&a, a.stores.at[i]);
     if (a.m->diag->nerrors)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* blocked_layout.c: computes the order of a tile's dimensions in memory, and, for an order, the layout that coalesces
- * accesses. It assigns a tile's coordinate bits to registers, lanes and warps. In each dimension, the lowest bits come
- * first:
+ * accesses. This layout assigns a tile's coordinate bits to registers, lanes and warps. In each dimension, the lowest
+ * bits come first:
  *
  *     64 x 32, order 1 0, n = 4, 4 warps     columns  4 in a thread's registers, 8 in lanes
  *                                            rows     4 in lanes, 4 in warps, 4 in registers */

@@ -24,11 +24,11 @@ void keep_pairs_in_warps(struct layout *l, const struct pair_reductions *p, int 
 
 /* -- layout_of_shape.c -- */
 bool is_shape_change(const struct op *o);
-/* Returns the layout that o's operands must have for a result with layout l. This is l itself, unless o is a shape
- * op. */
+/* Returns the layout that o's operands must have for a result with layout l. This layout is l itself, unless o is a
+ * shape op. */
 const struct layout *layout_before(const struct op *o, const struct layout *l);
 /* Returns the layout of o's result for an operand with layout l; NULL if the operand's layout does not determine
- * it. */
+ * the result's layout. */
 const struct layout *layout_after(const struct op *o, const struct layout *l);
 
 /* -- blocked_layout.c -- */
@@ -49,9 +49,9 @@ int blocked_layout(struct layout *l, const struct type *t, const int *order, int
  * within one warp. */
 int layout_run_of_warp(const struct layout *l, int dim);
 
-/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. Register,
- * lane and warp bits of l whose vectors are zero number replicas of the operand. In the result, these bits
- * number the new elements; if they do not suffice, additional register bits number the rest. */
+/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. Register, lane
+ * and warp bits of l whose vectors are zero number replicas of the operand. In the result, these bits number the
+ * new elements; if these bits do not suffice, additional register bits number the remaining elements. */
 void layout_widen(struct layout *out, const struct type *x, const struct type *r, const struct layout *l);
 
 /* -- lower_scan.c: the layout that a scan requires -- */
@@ -65,18 +65,18 @@ void region_copy(struct op *to, const struct op *from); /* copies the region of 
 struct value *reduce_in_threads(struct builder *b, const struct op *o);
 
 /* -- swap_dot_operands.c -- */
-/* Replaces the dot by one with swapped operands, or with an f32 accumulator, if that is faster. `chains` is the
+/* Replaces the dot by a dot with swapped operands, or with an f32 accumulator, if this is faster. `chains` is the
  * result of dot_chains_swapped for the dot. Returns whether the operands are swapped. */
 bool dot_swap_operands(struct op *dot, bool chains);
-/* Returns whether the dot is part of a chain of dots in a loop, and each dot of the chain could read the previous
- * dot's result from registers if the operands of all of them were swapped. */
+/* Returns whether the dot is part of a chain of dots in a loop that swapped operands improve: each dot of the
+ * chain could then read the previous dot's result from registers. */
 bool dot_chains_swapped(struct op *dot);
 
 /* -- lower_layout_conversion.c -- */
 bool convert_is_shared(const struct op *o); /* whether o is a convert through shared memory */
 /* Computes the layout of the shared buffer through which x is converted to y. Chooses the layout with the fewest
- * wavefronts of the store and the load; among layouts with equally many wavefronts, prefers one that ldmatrix can
- * load or stmatrix can store. */
+ * wavefronts of the store and the load; among layouts with equally many wavefronts, prefers a layout with which
+ * ldmatrix can load y or stmatrix can store x. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes);
 /* Builds a load of the buffer's tile with type t. */
 struct value *buffer_load(struct builder *b, struct value *buf, const struct type *t);
@@ -85,9 +85,10 @@ struct value *buffer_load(struct builder *b, struct value *buf, const struct typ
 
 /* Returns whether the target can compute the dot asynchronously, from operands in shared memory. */
 bool dot_is_async(const struct op *dot);
-/* Returns whether the dot's operands go through shared memory. They do so if an asynchronous engine computes the
- * dot. They also do so if the target has no asynchronous engine, and mma.sync computes the dot: each warp then
- * loads its part of an operand from a buffer into registers. */
+/* Returns whether the dot's operands go through shared memory. The operands go through shared memory in two
+ * cases. In the first case, an asynchronous engine computes the dot. In the second case, the target has no
+ * asynchronous engine, and mma.sync computes the dot: each warp then loads its part of an operand from a buffer
+ * into registers. */
 bool dot_is_staged(const struct op *dot);
 /* Returns whether the dot has an operand of 8-bit floats, although no instruction of the target multiplies such
  * operands. */
@@ -97,9 +98,9 @@ bool dots_are_chained(struct func *f);
 /* Returns the layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
 /* Returns the type of the buffer in shared memory from which the dot's engine reads operand i, whose layout in
- * registers is x. Returns NULL if the engine reads the operand from registers. If the engine can read the operand
- * from either place, it reads the operand from registers if this operand is computed from another dot's result, and
- * if its conversion to the layout that the engine requires needs no shared memory. */
+ * registers is x. Returns NULL if the engine reads the operand from registers. Some engines can read the operand from
+ * either place. Such an engine reads it from registers if this operand is computed from another dot's result, and if
+ * the conversion to the layout that the engine requires needs no shared memory. */
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x);
 /* Returns the layout of operand i in registers if the accumulator has layout acc. */
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);

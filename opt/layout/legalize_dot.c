@@ -15,13 +15,13 @@
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
- * If the result of a dot with accumulator 0 is added to another value, this value becomes the dot's accumulator.
- * This is legal because the order in which a dot adds is unspecified. Without fp_fusion the addition stays
+ * If the result of a dot with accumulator 0 is added to another value, this value becomes the dot's accumulator. This
+ * rewrite is legal, because the order in which a dot adds is unspecified. Without fp_fusion the addition stays
  * separate, because the kernel then requires two roundings.
  *
- * The pass gives the kernel more warps than the user requested if a thread's part of an accumulator exceeds the
- * thread's registers, or if the accumulators of two chained dots together exceed half of the registers. No result
- * depends on the number of warps.
+ * The pass increases the number of warps that the user requested in two cases. In the first case, a thread's part of
+ * an accumulator exceeds the thread's registers. In the second case, the accumulators of two chained dots together
+ * exceed half of the registers. No result depends on the number of warps.
  *
  * If an operand of one dot is computed from another dot's result, warps divide only the rows of both dots. Each
  * warp then computes its part of that operand from its own part of the first dot's accumulator, and reductions
@@ -194,10 +194,10 @@ static int acc_regs(const struct op *dot)
     return tile_regs(op_result(dot)->type, dot->block->func->num_warps, 0);
 }
 
-/* Returns whether the dot needs more warps, because its accumulator takes too many registers. A dot also needs more
- * warps if it is chained to a preceding dot, the accumulators of both dots take more than half of the registers,
- * and twice as many warps can divide this dot's rows. (The values that are computed between the two dots need the
- * other half.) */
+/* Returns whether the dot needs more warps, because its accumulator takes too many registers. A dot that is chained
+ * to a preceding dot also needs more warps if the accumulators of both dots take more than half of the registers.
+ * Twice as many warps must be able to divide the dot's rows. (The values that are computed between the two dots need
+ * the other half.) */
 static bool wants_warps(const struct op *dot)
 {
     enum { WARP_ROWS = 16 };

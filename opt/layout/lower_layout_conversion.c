@@ -77,9 +77,9 @@ static bool splits_pairs(const struct layout *a, const struct layout *b)
            (n == 1 || layout_basis(a, IN_reg, 1) != layout_basis(a, IN_reg, 0) << 1);
 }
 
-/* Chooses the layout of the buffer through which x is converted to y. Prefers a layout with which ldmatrix can load
- * y or stmatrix can store x, if it takes no more wavefronts. With stmatrix, a thread stores its 32-bit words as
- * they are; other stores would first have to repack the 16-bit halves of these words. */
+/* Chooses the layout of the buffer through which x is converted to y. Prefers a layout with which ldmatrix can load y
+ * or stmatrix can store x, if this layout needs no more wavefronts. With stmatrix, a thread stores its 32-bit words
+ * as they are; other stores would first have to repack the 16-bit halves of these words. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes)
 {
     const struct layout *from = x->type->layout, *to = y->type->layout;
@@ -277,9 +277,9 @@ static struct op *convert_in_halves(struct op *o)
     return seen->def;
 }
 
-/* Finds an intermediate layout such that the conversion from t's layout to it, and the conversion from it to `to`,
- * can both be cut. Half of its register bits are register bits of t's layout, the others are register bits of `to`.
- * Returns false if there is no such layout. */
+/* Builds an intermediate layout M for a conversion from t's layout to M and a conversion from M to `to`, which can
+ * often be cut. Half of the register bits of M are register bits of t's layout, the other half are register bits of
+ * `to`. Returns false if the two layouts have too few such bits. */
 static bool find_third(struct layout *out, const struct type *t, const struct layout *to)
 {
     const struct layout *from = t->layout;
@@ -303,8 +303,8 @@ static bool find_third(struct layout *out, const struct type *t, const struct la
     return true;
 }
 
-/* Replaces %y = convert %x by two conversions that can be cut, through an intermediate layout. Returns the first, or
- * NULL if there is no such layout. */
+/* Replaces %y = convert %x by two conversions that can be cut, through an intermediate layout. Returns the first
+ * conversion, or NULL if there is no such layout. */
 static struct op *convert_over_third(struct op *o)
 {
     struct value *x = op_opnd(o, 0);
@@ -441,7 +441,7 @@ static bool is_shared_result(const struct op *o)
 }
 
 /* Cuts the conversion o repeatedly until its buffers are small enough. Returns the first of the ops that replace o,
- * or o itself if it is not cut. */
+ * or o itself if o is not cut. */
 static struct op *cut(struct op *o)
 {
     for (struct op *first = o; first && convert_is_shared(o) && conversion_bytes(o) > bytes_most(o);) {

@@ -11,10 +11,10 @@
  *                                            %all = convert %part : tile<4xf32,#w>               every thread gets all
  *                                            %s = reduce %all axis=0 {...}                        inside each thread
  *
- * The shape ops move no data: they turn the axis bits that warps hold into a separate dimension. A thread holds up
- * to four partial results in registers (lower_reduce_parts_log2). If there are more, they are distributed over
- * lanes that would otherwise hold replicas. The layout of the other dimensions does not change. If the layout does
- * not allow this split (can_split), the pass first converts the operands to a plain blocked layout.
+ * The shape ops move no data: they turn the axis bits that warps hold into a separate dimension. A thread holds up to
+ * four partial results in registers (lower_reduce_parts_log2). Further partial results are distributed over lanes
+ * that would otherwise hold replicas. The layout of the other dimensions does not change. If the layout does not
+ * allow this split (can_split), the pass first converts the operands to a plain blocked layout.
  *
  *     %v, %k = reduce %x, %i axis=0 {                   %v1, %k1 = reduce .. axis=1 {  elements of one thread, in order
  *       %first = (%a > %b) | (%a == %b) & (%i < %j)       %first = %a >= %b
@@ -23,16 +23,16 @@
  *                                                       %v, %k = reduce %v1, %k1 axis=0 { as before }
  *
  * The second example is an argmax, which combines pairs of a value and its index along the axis. The pass first
- * splits it in the same way, into a reduction of each thread's elements and a reduction across threads. A thread
- * combines its elements in the order of their indices (codegen/select/reduce.c). So the first of two pairs has the
- * smaller index, and the thread need not compare indices. Needs: layouts. Leaves: reductions inside warps only. */
+ * splits an argmax into a reduction of each thread's elements and a reduction across threads. A thread combines its
+ * elements in the order of their indices (codegen/select/reduce.c). So the first of two pairs has the smaller index,
+ * and the thread need not compare indices. Needs: layouts. Leaves: reductions inside warps only. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
 /* -- the bits of the axis that warps, or lanes, hold -- */
 
 struct axis_bits {
-    enum in kind;   /* IN_warp or IN_lane; if it is IN_lane, read "lanes" for "warps" below */
+    enum in kind;   /* IN_warp or IN_lane; if IN_lane, read "lanes" for "warps" below */
     int low, n;     /* the axis has n coordinate bits, from bit `low` on */
     uint32_t warps; /* a mask of the axis bits that warps hold; bit 0 is bit `low` of the coordinate */
 };
@@ -142,7 +142,8 @@ static struct value *split_axis(struct builder *b, struct value *x, int axis, co
 /* -- the layout in which each warp holds all partial results -- */
 
 /* Returns layout l with the bits of dimension `axis` moved from warps to registers and lanes. The first own_bits bits
- * move to registers. The others move to lanes that hold replicas, or to registers if there are too few such lanes. */
+ * move to registers. The other bits move to lanes that hold replicas, or to registers if there are too few such
+ * lanes. */
 static struct layout gathered(const struct layout *l, int axis, const int *shape, int own_bits)
 {
     struct axis_bits a = bits_of_axis(l, axis, IN_warp);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lower_scan.c: gives a scan's operands the layout that codegen needs, and splits scans across warps into two
- * steps.
+/* lower_scan.c: converts a scan's operands to the layout that codegen requires, and splits scans across warps into
+ * two steps.
  *
  *     layout #a = reg[1 2] lane[4 8 16 32 64] warp[128 256]
  *
@@ -73,7 +73,7 @@ const struct layout *scan_layout(const struct op *o)
         if (i < low || i >= low + n)
             others.bit[others.n++] = i;
     /* Assigns the innermost coordinate bits, which mostly number consecutive elements in memory, to lanes. If the
-     * axis is the innermost dimension, first gives each thread a few consecutive elements. */
+     * axis is the innermost dimension, first assigns a few consecutive elements to each thread. */
     bool fast = low == 0 || others.n == 0;
     int most = f->module->params->lower_scan_own_log2;
     int own = fast ? least(most, all - LANE_BITS - warps > 0 ? all - LANE_BITS - warps : 0) : n;
@@ -101,9 +101,9 @@ struct axis_share {
     int n[IN_offset];
 };
 
-/* Computes *x. Returns false if codegen cannot scan in layout l. It cannot if the axis bits are not in the order
- * registers, lanes, warps; if a bit of the layout changes an axis bit and other coordinate bits; or if two bits of
- * the layout change the same coordinate bit. */
+/* Computes *x. Returns false if codegen cannot scan in layout l: if the axis bits are not in the order registers,
+ * lanes, warps; if a bit of the layout changes an axis bit and other coordinate bits; or if two bits of the layout
+ * change the same coordinate bit. */
 static bool share_of(const struct layout *l, int axis, struct axis_share *x)
 {
     int low = axis_low(l, axis), next = low;

@@ -7,9 +7,10 @@
  *
  * Consider a run of consecutive nonnegative indices that starts at a multiple of its length. If the length divides
  * the divisor, the remainders form such a run too, and the quotients are equal. axis_info.c cannot exclude negative
- * indices, because an index may have overflowed. This pass assumes, like affine.c, that indices do not overflow. If
- * a constant is subtracted from an index, the difference may be negative. The pass allows this if the result is
- * used only in addresses, and if their masks exclude all elements whose index is negative, as in a concatenation:
+ * indices, because an index may have overflowed. This pass assumes, like affine.c, that indices do not overflow. If a
+ * constant is subtracted from an index, the difference may be negative. The pass allows this if the result is used
+ * only in addresses, and if the masks of these accesses exclude all elements whose index is negative, as in a
+ * concatenation:
  *
  *     %o = add %i, -512;  %b = rems %o, 64;  load (%x + %b), (%i >= 512)
  *
@@ -35,8 +36,8 @@ static int run_along(const struct modulo_runs *w, const struct op *o, int d)
     return run;
 }
 
-/* Finds the runs of a division's result along each dimension. Returns true if a run is longer than axis_info.c
- * knows. */
+/* Finds the runs of a division's result along each dimension. Returns true if a run is longer than the run that
+ * axis_info.c has found. */
 static bool find_runs(const struct modulo_runs *w, const struct op *o, int runs[RANK_MAX])
 {
     const struct value *r = op_result(o);

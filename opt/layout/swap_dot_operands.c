@@ -14,10 +14,10 @@
  * maps can then load them for asynchronous dots. A computed operand has the layout that the ops which compute it
  * need.
  *
- * An asynchronous engine reads only its first operand from registers. So the pass also swaps the operands in chains of
- * dots. In such a chain, the first operand of each dot is loaded. The second is computed from the result of another
- * dot of the chain, in the same or the previous iteration. The computed operands then stay in registers. Without the
- * swap, they would go through shared memory, with a fence and a barrier.
+ * An asynchronous engine reads only its first operand from registers. So the pass also swaps the operands in chains
+ * of dots. In such a chain, the first operand of each dot is loaded. The second operand is computed from the result
+ * of another dot of the chain, in the same or the previous iteration. The computed operands then stay in registers.
+ * Without the swap, the computed operands would go through shared memory, with a fence and a barrier.
  *
  *     for ... carry(%s) : 128x64 {                                for ... carry(%s) {
  *       %x = dot %w, (trunc %s), 0                                  %x = dot (trans (trunc %s)), (trans %w), 0

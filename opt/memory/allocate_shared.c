@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* allocate_shared.c: gives each buffer in shared memory an offset. Buffers that are not live at the same time may
- * share bytes.
+/* allocate_shared.c: assigns an offset to each buffer in shared memory. Buffers that are not live at the same time
+ * may share bytes.
  *
  *     %a = shared_alloc : ...                       %a = shared_alloc offset=0 : ...
  *     %b = shared_alloc : ...            =>         %b = shared_alloc offset=512 : ...
@@ -98,8 +98,8 @@ static void live_at(struct buffer *b, int first, int last)
     b->last = last > b->last ? last : b->last;
 }
 
-/* Extends the live range of b to the wait for the copy or dot that `reader` starts. This is the first wait whose
- * `pending` is at most the number of copies or dots that have started after `reader`. */
+/* Extends the live range of b to the wait for the copy or dot that `reader` starts. The wait for `reader` is the
+ * first wait whose `pending` is at most the number of copies or dots that have started after `reader`. */
 static void live_until_wait(struct placement *p, struct buffer *b, const struct op *reader)
 {
     const enum completion kind = op_completion(reader);
@@ -188,7 +188,7 @@ static bool has_dot(const struct block *b)
     return false;
 }
 
-/* Sorts the buffers by decreasing size. The sort is stable, so equal inputs give equal offsets. */
+/* Sorts the buffers by decreasing size. The sort is stable, so equal inputs get equal offsets. */
 static void sort_by_size(struct buffer *b, int n)
 {
     for (int i = 1; i < n; i++)
@@ -199,7 +199,7 @@ static void sort_by_size(struct buffer *b, int n)
         }
 }
 
-/* Gives all buffers their offsets; returns the bytes in use. */
+/* Sets the offsets of all buffers, and returns the number of bytes in use. */
 static int64_t fit(struct placement *p, bool overlap)
 {
     int64_t top = 0;

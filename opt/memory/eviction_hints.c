@@ -7,13 +7,13 @@
  *
  * Programs may read a row several times, and all programs read some common data. The L1 cache of an SM may be too
  * small for both the row and the common data. A row is a tile whose address depends on the program and on the loop.
- * Of all accesses of tiles through one parameter, the pass marks only the last one. This access must load a row, and
- * be in a `for` that no other op contains. The load must not be volatile, and must not have a hint of the user. If a
- * parameter has only one access, the kernel reads the row only once, and the pass does not mark the access: on an
- * H200, loads from DRAM are slower if they are marked evict-first. The pass marks only loads of vectors of 16 bytes:
- * with narrower loads, several instructions read a line, and the first of them would already mark the line. The pass
- * marks nothing in persistent kernels, or if the address of some tile is not a polynomial (affine.h). Needs: vector
- * widths. */
+ * Of all accesses of tiles through one parameter, the pass marks only the last access. This access must load a row,
+ * and be in a `for` that no other op contains. The load must not be volatile, and must not have a hint of the user.
+ * If a parameter has only one access, the kernel reads the row only once, and the pass does not mark the access. On
+ * an H200, loads from DRAM are slower if they are marked evict-first. The pass marks only loads of vectors of 16
+ * bytes: with narrower loads, several instructions read a line, and the first of these instructions would already
+ * mark the line. The pass marks nothing in persistent kernels, or if the address of some tile is not a polynomial
+ * (affine.h). Needs: vector widths. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 

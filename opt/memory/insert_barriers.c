@@ -6,14 +6,14 @@
  *                                            %y = shared_load %a
  *
  * The pass walks through the ops in program order and keeps a list of the accesses since the last barrier. Two
- * accesses conflict if they overlap, at least one of them writes, and none of the exceptions below holds. If an
- * access conflicts with one in the list, the pass inserts a barrier before it, and removes from the list the accesses
- * that this barrier orders. The walk through a loop's body starts with the accesses before the loop and with those
- * that remain in the list at the end of the body, so each iteration is ordered after the previous one. Needs: offsets
- * of buffers.
+ * accesses conflict if they overlap, at least one of them writes, and none of the exceptions below holds. If an op's
+ * access conflicts with an access in the list, the pass inserts a barrier before the op, and removes from the list
+ * the accesses that this barrier orders. The walk through a loop's body starts with the accesses before the loop and
+ * with the accesses that remain in the list at the end of the body. So each iteration is ordered after the previous
+ * iteration. Needs: offsets of buffers.
  *
  * A barrier before a loop executes only once. If a barrier in front of an innermost loop makes a barrier inside the
- * loop unnecessary, the pass inserts the one in front of the loop:
+ * loop unnecessary, the pass inserts the barrier in front of the loop:
  *
  *     shared_store %a, %x                    shared_store %a, %x
  *     for ... {                     =>       barrier
@@ -38,7 +38,7 @@
  * An atomic of a tile gets no such barrier: each thread releases its own accesses.
  *
  * Two accesses to a ring do not conflict if their stage numbers always differ. If one stage number is computed from
- * the other, the pass checks this by evaluating the computation for every possible value of the other. */
+ * the other, the pass checks this by evaluating the computation for every possible value of the other number. */
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
@@ -215,9 +215,9 @@ static void forget(accesses *list, enum meeting m)
     list->n = n;
 }
 
-/* Notes that copies or dots of the kind for which `wait` waits have ended: all of them, or the oldest ones. A
- * thread waits only for the bulk stores that it has started itself, so a bulk_wait with `group` covers only the
- * stores with `group`. */
+/* Notes that copies or dots of the kind for which `wait` waits have ended: all copies or dots, or only the
+ * oldest. A thread waits only for the bulk stores that it has started itself, so a bulk_wait with `group` covers
+ * only the stores with `group`. */
 static void land(accesses *list, const struct op *wait)
 {
     const enum completion kind = op_awaits(wait);
@@ -231,8 +231,8 @@ static void land(accesses *list, const struct op *wait)
         }
 }
 
-/* Returns whether this pass places barriers between o and other accesses. (For ops that mbarriers synchronize, it
- * does not.) */
+/* Returns whether this pass places barriers between o and other accesses. The pass places no barriers for ops
+ * that mbarriers synchronize. */
 static bool is_ordered_here(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_layout
@@ -275,7 +275,7 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
         return;
     if (o->prev &&
         o->prev->code ==
-            OP_stagger_wait) /* all warpgroups must pass the barrier before one of them waits in stagger_wait */
+            OP_stagger_wait) /* all warpgroups must pass the barrier before a warpgroup waits in stagger_wait */
         o = o->prev;
     struct builder b = build_before(o);
     struct op *barrier = build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
@@ -286,8 +286,8 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
 
 static void walk(struct walker *w, struct block *b, accesses *since);
 
-/* Returns the accesses that no barrier of the region orders before its end. `before` are the accesses that are not
- * ordered at the start of the region. Does not insert barriers. */
+/* Returns the accesses that no barrier of the region orders before the region's end. `before` are the accesses that
+ * are not ordered at the start of the region. Does not insert barriers. */
 static accesses outcome(struct walker *w, struct block *b, const accesses *before)
 {
     struct walker look = {.arena = w->arena, .known = w->known, .releases = w->releases};
@@ -297,8 +297,8 @@ static accesses outcome(struct walker *w, struct block *b, const accesses *befor
     return after;
 }
 
-/* Returns the accesses that may be unordered when an iteration of the loop starts. `since` are those before the
- * loop. */
+/* Returns the accesses that may be unordered when an iteration of the loop starts. `since` are the accesses
+ * before the loop. */
 static accesses around_loop(struct walker *w, const struct op *o, const accesses *since)
 {
     bool counts = o->code == OP_for;

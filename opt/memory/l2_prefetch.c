@@ -6,29 +6,30 @@
  *                                                    %s = reduce %x
  *
  * Between its loads and its stores a program has no memory request in flight, and the number of registers limits how
- * many other programs share the SM. A prefetch takes no registers, and one thread can prefetch a whole row. The
- * distance, n programs, is l2_prefetch_near_bytes or l2_prefetch_far_bytes divided by the size of a row
+ * many other programs share the SM. A prefetch needs no registers for the row, and one thread can prefetch a whole
+ * row. The distance, n programs, is l2_prefetch_near_bytes or l2_prefetch_far_bytes divided by the size of a row
  * (ir/params.h). At a much shorter distance, a row would not be in L2 yet when its program starts. At a longer
- * distance, rows were evicted from L2 before their programs started. If many programs share an SM, some of them
- * have requests in flight at any time, and the pass does nothing. If at run time a row fills at most three quarters
- * of its tile, the distance is a third longer. The last n programs prefetch nothing. The pass prefetches rows of
- * later programs only if no program can return early and if all rows have the same length.
+ * distance, rows were evicted from L2 before their programs started. If many programs share an SM, some of them have
+ * requests in flight at any time, and the pass does nothing. If at run time a row fills at most three quarters of its
+ * tile, the distance is a third longer. The last n programs prefetch nothing. The pass prefetches rows of later
+ * programs only if no program can return early and if all rows have the same length.
  *
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
  *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
  *
  * A loop that reads its row tile by tile waits for each tile. So the program prefetches, before the loop, the first
- * l2_prefetch_loop_bytes of the row. If each iteration reduces a whole tile, it also prefetches a later tile. The
- * distance is l2_prefetch_loop_bytes, or one tile if tiles are longer, and the prefetch before the loop covers this
- * distance. If several loops read the same row, the row is in L2 when the last loop runs, so this loop needs no
- * memory bandwidth for it. If tiles are long, the program uses the bandwidth: before the last loop, it prefetches the
- * first tile of a later program's row.
+ * l2_prefetch_loop_bytes of the row. If each iteration reduces a whole tile, the iteration also prefetches a later
+ * tile. The distance is l2_prefetch_loop_bytes, or one tile if tiles are longer, and the prefetch before the loop
+ * covers this distance. If several loops read the same row, the row is in L2 when the last loop runs, so this loop
+ * needs no memory bandwidth for the row. If tiles are long, the program uses the bandwidth: before the last loop, the
+ * program prefetches the first tile of a later program's row.
  *
- * A tile is a row if four conditions hold. Its elements are contiguous. The address of its start depends on the
- * program id of axis 0, but not on other program ids, loops or memory. Its mask is absent, or compares columns with a
- * bound. Each thread loads vectors of 16 bytes. If a loop reads the row, the start must be computed before the loop
- * (licm.c moves it there). The pass changes kernels only for targets with TMA. It does not change kernels that are
- * persistent, run in clusters or have roles. Needs: vector widths, for alignment. */
+ * A tile is a row if four conditions hold. The elements of the tile are contiguous. The address of the tile's start
+ * depends on the program id of axis 0, but not on other program ids, loops or memory. The tile's mask is absent, or
+ * compares columns with a bound. Each thread loads vectors of 16 bytes. If a loop reads the row, the start must be
+ * computed before the loop (licm.c moves this computation there). The pass changes kernels only for targets with TMA.
+ * The pass does not change kernels that are persistent, run in clusters or have roles. Needs: vector widths, for
+ * alignment. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
@@ -80,7 +81,7 @@ static bool counts_from_0(const struct value *v)
 
 /* -- rows of later programs -- */
 
-/* Computes the value that the scalar v has in the later program. Returns v itself if it does not depend on the
+/* Computes the value that the scalar v has in the later program. Returns v itself if v does not depend on the
  * program. */
 static struct value *later(struct prefetcher *a, struct builder *b, struct value *v)
 {
@@ -137,7 +138,7 @@ static int64_t bytes_ahead(const struct func *f, const struct type *tile)
                                                       : 0;
 }
 
-/* Builds the prefetch distance in programs: n if the row fills most of its tile, and more if it does not. */
+/* Builds the prefetch distance in programs: n if the row fills most of its tile, and more than n otherwise. */
 static struct value *programs_ahead(struct builder *b, const struct row *r, int64_t n)
 {
     struct value *ahead = build_const_i32(b, n);

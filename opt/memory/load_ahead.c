@@ -17,12 +17,12 @@
  * in flight at the same time. The pass does not change loops with much arithmetic if many CTAs share an SM: some of
  * the CTAs then load while others compute.
  *
- * The addresses must be computed from the loop's counter and carried values by pure ops (rotate_loads.c). The
- * stores of the loop must not write to the loaded memory. Guards compare the address ranges at launch (alias.c); if
- * ranges overlap, the launch uses the fallback kernel, which is compiled without this pass. The pass does not
- * change a loop that contains loops, branches, atomics, volatile loads, or other ops with effects (such as
- * assertions). It does not change kernels with dots, because pipeline_loops.c copies their tiles ahead. Needs:
- * traced ops, after single_trip_loops. */
+ * The addresses must be computed from the loop's counter and carried values by pure ops (rotate_loads.c). The stores
+ * of the loop must not write to the loaded memory. Guards compare the address ranges at launch (alias.c); if ranges
+ * overlap, the launch uses the fallback kernel, which is compiled without this pass. The pass does not change a loop
+ * that contains loops, branches, atomics, volatile loads, or other ops with effects (such as assertions). The pass
+ * does not change kernels with dots, because pipeline_loops.c copies the tiles of such kernels ahead. Needs: traced
+ * ops, after single_trip_loops. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 #include "opt/pipeline/rotate_loads.h"
@@ -61,8 +61,9 @@ static void look(struct op *o, void *ctx)
     c->bytes += o->code == OP_load ? type_elems(t) * type_elem_bytes(t) : 0;
 }
 
-/* Marks as invariant the loads that may move to the previous iteration. Tiles move only while all marked loads take at
- * most `most` registers of a thread; scalars always move. Returns the registers that the marked loads take. */
+/* Marks as invariant the loads that may move to the previous iteration. A tile moves only while all marked loads take
+ * at most `most` registers of a thread. This limit does not apply to scalars. Returns the registers that the marked
+ * loads take. */
 static int mark(struct affine_table *t, struct op *loop, bool writes, int most)
 {
     int regs = 0;
@@ -85,9 +86,9 @@ static int mark(struct affine_table *t, struct op *loop, bool writes, int most)
     return regs;
 }
 
-/* Returns the unroll factor. It grows until the arithmetic takes as long as the loads (load_ahead_slots), but only
- * while the tiles fit into `most` registers, and at most to load_ahead_iterations. It is 1 if threads wait for
- * other threads, because an iteration then takes as long as its loads in any case. */
+/* Returns the unroll factor. The factor grows until the arithmetic takes as long as the loads (load_ahead_slots), but
+ * only while the tiles fit into `most` registers, and at most to load_ahead_iterations. The factor is 1 if threads
+ * wait for other threads, because an iteration then takes as long as its loads in any case. */
 static int factor_of(const struct op *loop, const struct contents *c, int regs, int most)
 {
     const struct params *params = op_params(loop);
@@ -100,9 +101,9 @@ static int factor_of(const struct op *loop, const struct contents *c, int regs, 
 
 /* Returns whether other CTAs on the SM compute while one CTA waits for its loads: whether an iteration's arithmetic
  * is long, and enough CTAs, with enough bytes in flight, fit on the SM. (The registers of the tiles that are live
- * throughout an iteration limit the number of CTAs.) In this case, loading ahead would cost more than it gains: its
- * registers would reduce the number of CTAs. If threads wait for each other, all warps of a CTA load at the same
- * time, so one more CTA and twice the bytes are necessary. */
+ * throughout an iteration limit the number of CTAs.) In this case, loading ahead would cost more than it gains: the
+ * registers of the tiles loaded ahead would reduce the number of CTAs. If threads wait for each other, all warps of a
+ * CTA load at the same time, so one more CTA and twice as many bytes are necessary. */
 static bool others_compute(const struct func *f, const struct op *loop, const struct contents *c)
 {
     const struct params *p = op_params(loop);

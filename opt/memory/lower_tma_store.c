@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lower_tma_store.c: lowers tensor_store: threads store the tile to a buffer in shared memory, and a bulk copy (TMA)
- * stores it from there to global memory.
+ * copies the tile from the buffer to global memory.
  *
  *                                                    %b = shared_alloc
  *     for ... {                                      for ... {
@@ -13,8 +13,8 @@
  * The kernel waits for a copy only before it writes to the copy's buffer again, and after the outermost loop (after
  * the stores if no loop contains them). An even number of consecutive stores alternates between two stages of the
  * buffer. Stores are consecutive if they are in the same block, use the same type of buffer, and have no other
- * tensor_store between them. If a CTA has two warpgroups with separate rows, each warpgroup stores its rows without
- * a barrier with the other warpgroup, so one can store while the other runs dots.
+ * tensor_store between them. If a CTA has two warpgroups with separate rows, each warpgroup stores its rows without a
+ * barrier with the other warpgroup, so one warpgroup can store while the other warpgroup runs dots.
  *
  * This file also sets the box of each tensor map, which depends on the layout of the buffer that the map's copies
  * fill or read. */

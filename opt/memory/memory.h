@@ -22,9 +22,9 @@ const struct op *barrier_missing(struct func *f);
 /* -- shared_pressure.c -- */
 /* Returns the size of the buffer that o makes, or of the shared memory that o needs only while it runs. */
 int64_t shared_bytes_of(const struct op *o);
-/* Returns the largest number of bytes of shared memory that are live at once in a block. bytes_of must return the
- * buffer's size for an op that makes a buffer, and for any other op the bytes that the op needs only while it
- * runs. */
+/* Returns the largest number of bytes of shared memory that are live at once in a block. For an op that makes a
+ * buffer, bytes_of must return the buffer's size. For any other op, bytes_of must return the bytes that the op
+ * needs only while the op runs. */
 int64_t shared_pressure(const struct block *b, int64_t (*bytes_of)(const struct op *o, void *ctx), void *ctx);
 
 /* -- lower_tma_store.c -- */

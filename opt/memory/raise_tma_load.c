@@ -8,19 +8,19 @@
  *       %a = load %q, %m               =>              %a = tensor_load %start0, %start1 map=0
  *
  * The dimensions of a tensor map are in the order of memory; if the tile's order differs, a `trans` follows. Some
- * conditions are known only at launch (are the strides multiples of 16 bytes?). The launcher checks these
- * conditions when it makes the map, or a guard checks them. If one of them is false, the launch uses the fallback
- * kernel, which has no maps.
+ * conditions are known only at launch, for example that the strides are multiples of 16 bytes. The launcher checks
+ * such a condition when it makes the map, or a guard checks the condition. If a condition is false, the launch uses
+ * the fallback kernel, which has no maps.
  *
- * The rewrite is legal if four conditions hold. The load is not volatile. Its address describes a box of an array
- * (access_pattern.c). Masked elements are 0 or, for floats of 16 bits and more, NaN. The kernel has not written to
- * the array before the load. If a store before the load, or in a loop that contains both, writes through another
+ * The rewrite is legal if four conditions hold. The load is not volatile. The load's address describes a box of an
+ * array (access_pattern.c). Masked elements are 0 or, for floats of 16 bits and more, NaN. The kernel has not written
+ * to the array before the load. If a store before the load, or in a loop that contains both, writes through another
  * parameter, a guard checks that the two arrays do not overlap. Any other write before the load or in such a loop
- * excludes the rewrite. If the program wraps row indices (% M), the map loads 0 for the wrapped rows. This is legal
- * if no op combines different rows, and if the masks of all stores exclude the wrapped rows. If the number of the
- * first or of the last row is loaded from memory, a constant is added to the coordinates of the rows (tma_shift.c).
- * A vector becomes a copy if the loop computes an operand of a dot from it, and if the dot's other operand becomes
- * one. Needs: traced ops. Leaves: the ops that computed addresses, for dce. */
+ * excludes the rewrite. If the program wraps row indices (% M), the map loads 0 for the wrapped rows. The wrap is
+ * legal if no op combines different rows, and if the masks of all stores exclude the wrapped rows. If the number of
+ * the first or of the last row is loaded from memory, a constant is added to the coordinates of the rows
+ * (tma_shift.c). A vector becomes a copy if the loop computes an operand of a dot from it, and if the dot's other
+ * operand becomes a copy. Needs: traced ops. Leaves: the ops that computed addresses, for dce. */
 #include "ir/target/engine.h"
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
@@ -39,7 +39,7 @@ struct candidate {
     int nstarts;
     struct tensor_map map;
     struct guards guards;
-    const char *why; /* the reason why the load stays a load; NULL: it becomes a copy */
+    const char *why; /* the reason why the load stays a load; NULL: the load becomes a copy */
     /* If the load is a vector: the load of the tile with which its copy shares stages of a ring. Otherwise NULL. */
     const struct op *beside;
 };
@@ -47,11 +47,11 @@ struct candidate {
 struct raising {
     struct func *f;
     struct affine_table *t;
-    const struct axis_table *axes; /* NULL until it is needed */
+    const struct axis_table *axes; /* NULL until the first use */
     VEC(struct candidate *) loads;
 };
 
-/* -- is the rewrite faster? -- */
+/* -- whether the rewrite is faster -- */
 
 /* Returns whether o is an op of block b, or of a `for` loop in b, at any depth. */
 static bool stands_in(const struct op *o, const struct block *b)
@@ -61,9 +61,9 @@ static bool stands_in(const struct op *o, const struct block *b)
     return o->block == b;
 }
 
-/* Returns whether a dot of block b reads v or a transposition of v through shared memory. If the dot is
- * asynchronous, it may stand in a loop of the block. Other ops of the block may read v too (they will load it from
- * shared memory into registers), but other ops outside the block must not. */
+/* Returns whether a dot of block b reads v or a transposition of v through shared memory. If the dot is asynchronous,
+ * the dot may be in a loop of the block. Other ops of the block may read v too (they will load it from shared memory
+ * into registers), but other ops outside the block must not. */
 static bool is_operand(const struct value *v, const struct block *b)
 {
     bool any = false;
@@ -87,8 +87,8 @@ static bool is_read_in(const struct value *v, const struct op *loop)
 }
 
 /* Returns whether the tile of the load is read by all loops of the load's block, or by none of them. A buffer that a
- * producer fills takes shared memory during the whole kernel. A buffer that threads fill takes it only while loops
- * read the buffer, so buffers of different loops can share memory. */
+ * producer fills occupies shared memory during the whole kernel. A buffer that threads fill occupies shared memory
+ * only while loops read the buffer, so buffers of different loops can share memory. */
 static bool has_same_readers(const struct op *load)
 {
     bool seen[2] = {false, false};
@@ -98,16 +98,16 @@ static bool has_same_readers(const struct op *load)
     return !(seen[0] && seen[1]);
 }
 
-/* Returns whether the rewrite can be faster. It can only if a dot reads the loaded tile through shared memory
- * (is_operand), because the tile must then be in shared memory in any case. */
+/* Returns whether the rewrite can be faster. The rewrite can be faster only if a dot reads the loaded tile
+ * through shared memory (is_operand), because the tile must then be in shared memory in any case. */
 static bool may_pay(const struct op *load)
 {
     return is_operand(op_result(load), load->block) && has_same_readers(load);
 }
 
 /* If the loop computes an operand of a dot from the vector that `load` loads, returns the load of the dot's other
- * operand where this may become a copy. Otherwise returns NULL. The vector's copy then shares a stage with this tile,
- * and the consumers need neither copy the vector nor wait for each other. */
+ * operand if that load may become a copy. Otherwise returns NULL. The vector's copy then shares a stage with this
+ * tile, and the consumers need neither copy the vector nor wait for each other. */
 static const struct op *load_beside(const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -229,7 +229,7 @@ static bool modulo_rows_are_masked(struct raising *r, const struct op *load, con
 /* -- the map -- */
 
 /* Returns whether a tensor map can fill masked elements with the value `other`: whether `other` is 0 or, for floats
- * of 16 bits and more, NaN. Sets *nan if it is NaN. */
+ * of 16 bits and more, NaN. Sets *nan to whether `other` is NaN. */
 static bool fill_of(const struct value *other, bool *nan)
 {
     uint64_t bits;
@@ -326,6 +326,7 @@ static const char *why_not(struct raising *r, struct candidate *c)
     why = map_of(r->t, &c->a, op_result(o)->type, c->dims, &c->map);
     if (why || !guards_of(r->t, &c->a, &c->guards))
         return why ? why : "the launcher cannot compute a guard";
+    /* A vector must not be the reason why a launch uses the fallback kernel, so its copy gets no guard. */
     if (c->beside && !is_known_aligned(r->t, &c->a, type_elem_bytes(op_result(o)->type)))
         return "it is a vector, and in some launches it may start at no multiple of 16 bytes";
     if (!guard_aligned(r->t, &c->a.dims[c->a.contiguous].start, type_elem_bytes(op_result(o)->type),
@@ -377,8 +378,8 @@ static bool is_only_operand(const struct op *load)
     return value_nuses(v) == 1 && may_pay(load);
 }
 
-/* Returns whether threads will copy the tile to shared memory, 16 bytes at once, several iterations before the dot
- * that reads it (pipeline_loops.c). The dot must add to a carried sum. */
+/* Returns whether threads will copy the tile to shared memory, in vectors of at least raise_tma_load_copied_bytes
+ * bytes, several iterations before the dot that reads it (pipeline_loops.c). The dot must add to a carried sum. */
 static bool threads_copy(struct raising *r, const struct op *load)
 {
     const struct op *dot = op_result(load)->uses->user;
@@ -409,8 +410,7 @@ static void keep_together(struct raising *r)
         }
 }
 
-/* A vector becomes a copy only if the tile beside it does. It needs no alignment that only a launch can check, because
- * without such a vector the launch would not use the fallback kernel. */
+/* Keeps the load of a vector if the load of the tile beside the vector stays a load. */
 static void keep_vectors_beside_tiles(struct raising *r)
 {
     for (int i = 0; i < r->loads.n; i++)
@@ -420,9 +420,9 @@ static void keep_vectors_beside_tiles(struct raising *r)
 }
 
 /* Dots that are not asynchronous leave the tensor cores idle while the warps of the CTA wait for a stage and load
- * fragments from it. Another CTA of the SM, or another warpgroup, fills this time. If a CTA has one warpgroup, and
- * its rings take more than half of the SM's shared memory, all loads stay loads: threads then copy, and load
- * fragments for the next step of K while a step multiplies (pipeline_loops.c). */
+ * fragments from it. Another CTA of the SM, or another warpgroup, uses the tensor cores during this time. If a CTA
+ * has one warpgroup, and its rings take more than half of the SM's shared memory, all loads stay loads. Threads then
+ * copy, and load fragments for the next step of K while a step multiplies (pipeline_loops.c). */
 static void keep_two_ctas(struct raising *r)
 {
     const struct func *f = r->f;

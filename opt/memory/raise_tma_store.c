@@ -4,16 +4,16 @@
  *     %m = (128 pid + i0 < M) & (i1 < N)
  *     store %p, %c, %m                      =>      tensor_store %c, %start0, %start1 map=2
  *
- * The copy drops elements outside of the map's extents, so it needs no mask. If the order of the tile's dimensions
- * differs from their order in memory, a `trans` precedes the tensor_store. The copy ends some time after the
- * tensor_store, and is not ordered with other accesses. So the rewrite is legal only if no other store writes the
+ * The copy drops elements outside of the map's extents, so the copy needs no mask. If the order of the tile's
+ * dimensions differs from their order in memory, a `trans` precedes the tensor_store. The copy ends some time after
+ * the tensor_store, and is not ordered with other accesses. So the rewrite is legal only if no other store writes the
  * same bytes, and if no later op reads memory (except tensor_load, for which raise_tma_load has added guards) or
- * signals other programs. Some conditions are known only at launch (are addresses and strides aligned?). They
- * become guards; if a guard fails, the launch uses a variant without such stores.
+ * signals other programs. Some conditions are known only at launch, for example that addresses and strides are
+ * aligned. These conditions become guards; if a guard fails, the launch uses a variant without such stores.
  *
- * The pass rewrites only stores of results of asynchronous dots, because only these become faster: ordinary stores in
- * the layout of a dot's accumulator do not coalesce. Needs: traced ops. Leaves: the ops that computed addresses, for
- * dce. */
+ * The pass rewrites only stores of results of asynchronous dots, because only such stores become faster: ordinary
+ * stores in the layout of a dot's accumulator do not coalesce. Needs: traced ops. Leaves: the ops that computed
+ * addresses, for dce. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
@@ -90,7 +90,7 @@ static void visit_follower(struct op *o, void *ctx)
     }
 }
 
-/* -- is the rewrite faster and legal? -- */
+/* -- whether the rewrite is faster and legal -- */
 
 /* Returns whether the row ends at a multiple of 16 bytes, either always or under guards that this function adds. On
  * an H200, a copy of 32-bit elements with an odd bound wrote one element too many. */
@@ -135,9 +135,9 @@ static const char *find_doubt(struct putting *x, const struct op *store, struct 
 enum { ROWS_PER_WARP = 16 };
 
 /* Returns the number of parts, each of consecutive columns, in which a tile is stored. A tile is stored in several
- * parts if it needs more shared memory than raise_tma_store_staged_bytes, if it is a matrix with 16 rows or more
- * per warp, and if its rows are longer than raise_tma_store_row_bytes. The parts alternate between two stages of a
- * buffer. */
+ * parts if the tile needs more shared memory than raise_tma_store_staged_bytes. The tile must also be a matrix with
+ * 16 rows or more per warp, and with rows longer than raise_tma_store_row_bytes. The parts alternate between two
+ * stages of a buffer. */
 static int parts_of(const struct func *f, const struct type *t)
 {
     const struct params *params = f->module->params;

@@ -7,7 +7,7 @@
  * Along the outer dimensions, loads accept all coordinates, and stores accept all nonnegative coordinates
  * (raise_tma_store.c). Along the innermost dimension, a box must start at a multiple of 16 bytes: otherwise the
  * instruction is illegal on an H200, although the PTX ISA does not say so. The rows of stores must also end at a
- * multiple of 16 bytes. If such a condition depends on arguments, it becomes a guard that the launch checks. */
+ * multiple of 16 bytes. A condition that depends on arguments becomes a guard that the launch checks. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tma_shift.c: lets tensor maps describe boxes whose position depends on values in memory. There are two problems. A
- * coordinate below 0 is outside of a tensor map, although a row before the parameter's address may exist. And if a
- * bound is loaded from memory, it is unknown when the launcher makes the map. The solution is to add constants to the
+ * coordinate below 0 is outside of a tensor map, although a row before the parameter's address may exist. And a bound
+ * that is loaded from memory is unknown when the launcher makes the map. The solution is to add constants to the
  * coordinates:
  *
  *     A + s m + 2 k,  m from memory                 coordinates 2^30, m + 2^29, k
@@ -86,7 +86,7 @@ static int find_end(struct affine_table *t, struct access *a, int d)
 }
 
 /* Shifts dimension d of the tile. Also shifts the additional dimension whose start is the bound of d, a value from
- * memory. Returns false if d has no such bound, or if it has other bounds too. */
+ * memory. Returns false if d has no such bound, or if d has other bounds too. */
 static bool shift_to_end(struct affine_table *t, struct access *a, int d)
 {
     struct access_dim *dim = &a->dims[d];

@@ -7,10 +7,10 @@
  *       %x = load %p, %mask, -inf                =>          %x = if %whole { load %p }
  *       ...                                                       else { load %p, %i + cols < %n, -inf }
  *
- * A masked load needs additional instructions: each vector has a comparison, and each of its registers is first set to
- * the value `other`. In a loop over a row, only the last tile needs a mask. Loads with the same mask share one
+ * A masked load needs additional instructions: each vector has a comparison, and each of its registers is first set
+ * to the value `other`. In a loop over a row, only the last tile needs a mask. Loads with the same mask share one
  * branch if no op between them writes memory. The pass handles loops that count up from a constant that is not
- * negative, and masks that only loads use. It runs after the passes that search for masked loads. Needs: vector
+ * negative, and masks that only loads use. The pass runs after the passes that search for masked loads. Needs: vector
  * widths. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -24,8 +24,8 @@ struct masked {
     int n, vectors;
 };
 
-/* Returns whether v is a tile with the elements counter + 0, counter + 1, ..., where `counter` is that of a
- * loop. */
+/* Returns whether v is a tile with the elements counter + 0, counter + 1, ..., where `counter` is the counter of
+ * a loop. */
 static bool counts_with(const struct value *v, const struct value *counter)
 {
     const struct op *o = value_def_as(v, OP_add);

@@ -17,10 +17,10 @@
  *                                                     } else { yield %sum }
  *
  * The pass divides an iteration into two parts. The early part contains the dot, the waits for mbarriers in front of
- * the dot, and the ops that compute operands of the dot or of the waits. The late part contains all other ops. The loop carries the
- * values of the early part that the late part uses; one of them is the dot in flight. Two iterations of the old loop
- * become one iteration of the new loop. With a single copy of the body, the loop would have to move the dot in flight
- * to other registers, and ptxas would insert a wait for the dot there.
+ * the dot, and the ops that compute operands of the dot or of the waits. The late part contains all other ops. The
+ * loop carries the values of the early part that the late part uses; one of these values is the dot in flight. Two
+ * iterations of the old loop become one iteration of the new loop. With a single copy of the body, the loop would
+ * have to move the dot in flight to other registers, and ptxas would insert a wait for the dot there.
  *
  * The pass rewrites a loop if
  * - the early part uses no value of the late part, and the dot's accumulator starts as a constant;
@@ -59,7 +59,7 @@ static bool is_early(const struct alternation *a, const void *x)
     return map_get_ptr(&a->early, x) != NULL;
 }
 
-/* -- is the loop one that the pass rewrites? -- */
+/* -- whether the pass rewrites the loop -- */
 
 /* Returns whether o is pure, or has only a side effect that is allowed at its place. Notes the dot and the wait for
  * it. */
@@ -173,9 +173,9 @@ static void find_crossing(struct alternation *a)
 }
 
 /* Builds the early or the late part of iteration k. a->carried holds the values of the loop's carried arguments; the
- * function replaces those of its own part by the values that the iteration yields. The early part writes the crossing
- * values to `dot`, and the late part reads them from `dot`. `pending` is the number of dots that may stay in flight
- * behind the wait of the late part. */
+ * function replaces the values of its own part by the values that the iteration yields. The early part writes the
+ * crossing values to `dot`, and the late part reads them from `dot`. `pending` is the number of dots that may stay in
+ * flight behind the wait of the late part. */
 static void build_part(struct alternation *a, struct builder *b, bool early, struct value *k,
                        struct value **dot, int pending)
 {
@@ -201,7 +201,8 @@ static void build_part(struct alternation *a, struct builder *b, bool early, str
 }
 
 /* Iteration k has started. Builds the start of the next iteration, and then the end of iteration k. `dot` holds the
- * crossing values of iteration k, and `next` those of the next iteration. Returns the number of the next iteration. */
+ * crossing values of iteration k, and `next` the crossing values of the next iteration. Returns the number of the
+ * next iteration. */
 static struct value *build_step(struct alternation *a, struct builder *b, struct value *k, struct value **dot,
                                 struct value **next)
 {
@@ -273,7 +274,7 @@ static void gather_loads(struct op *second)
 }
 
 /* Builds the loop over pairs of iterations. x holds the carried values, the crossing values, and the number of the
- * next iteration to finish: on entry their values in front of the loop, on return their values behind it. */
+ * next iteration to finish: on entry their values in front of the loop, on return their values behind the loop. */
 static void build_pairs(struct alternation *a, struct builder *b, struct value **x, struct value **other)
 {
     const int n = a->loop->nresults, all = n + a->crossing.n + 1;
@@ -294,7 +295,7 @@ static void build_pairs(struct alternation *a, struct builder *b, struct value *
 }
 
 /* Builds the one or two iterations that remain behind the loop over pairs. Returns the `if` that chooses between one
- * and two. */
+ * iteration and two. */
 static struct op *build_rest(struct alternation *a, struct builder *b, struct value **x, struct value **other)
 {
     const int n = a->loop->nresults;
@@ -414,8 +415,8 @@ static struct op *carry_pointers(struct op *loop, int64_t step)
     return carrying;
 }
 
-/* pipeline_loops.c has moved loads of vectors one iteration ahead. With two dots in flight, an iteration is shorter
- * than such a load takes, so the pass moves these loads ahead by another iteration. */
+/* pipeline_loops.c has moved loads of vectors one iteration ahead. With two dots in flight, an iteration takes less
+ * time than such a load, so the pass moves these loads ahead by another iteration. */
 static void visit(struct op *o, void *ctx)
 {
     struct alternation a;

@@ -30,7 +30,7 @@ enum { COLUMNS = 64, LETTERS = 52 };
 struct picture {
     const struct loop_schedule *s;
     struct text text;
-    struct schedule_span keys[LETTERS]; /* what each letter means */
+    struct schedule_span keys[LETTERS]; /* the span that each letter draws */
     int nkeys;
 };
 
@@ -44,9 +44,9 @@ static const struct scheduled_op *op_of(const struct loop_schedule *s, const str
     return NULL;
 }
 
-/* Returns the buffer that o accesses. If o waits at an mbarrier until a stage is full, this is the buffer of the
- * stage. If o waits at an mbarrier until a stage is empty, this is the buffer of the next copy. Returns NULL if
- * there is no such buffer. */
+/* Returns the buffer that o accesses. If o waits at an mbarrier until a stage is full, returns the buffer of the
+ * stage. If o waits at an mbarrier until a stage is empty, returns the buffer that the next copy fills. Returns
+ * NULL if there is no such buffer. */
 static const struct value *buffer_of(const struct loop_schedule *s, const struct op *o)
 {
     const struct scheduled_op *x = op_of(s, o), *end = s->ops.at + s->ops.n;

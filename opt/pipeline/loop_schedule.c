@@ -113,9 +113,9 @@ static bool is_vote(const struct value *v)
     return v->def && v->def->code == OP_warp_all;
 }
 
-/* Returns whether the estimate runs this region of o. Of the two regions of an `if`, it runs the longer one; if a
- * vote decides, it runs the first one. It skips an `if` without `else`, for example a store in some iterations,
- * unless this `if` contains asynchronous work. */
+/* Returns whether the estimate runs this region of o. Of the two regions of an `if`, the estimate runs the longer
+ * region; if a vote decides, the estimate runs the first region. The estimate skips an `if` without `else`, for
+ * example a store in some iterations, unless this `if` contains asynchronous work. */
 static bool runs_region(const struct op *o, int region)
 {
     int n[2] = {0, 0};
@@ -144,8 +144,8 @@ static void add_ops(struct loop_schedule *s, const struct block *b, enum role ro
     }
 }
 
-/* Adds to x->needs the op that computes v, in this or in the previous iteration. If an asynchronous dot adds to the
- * result of another dot, it does not wait for that dot, because tensor cores execute such dots in order. */
+/* Adds to x->needs the op that computes v, in this or in the previous iteration. An asynchronous dot that adds to the
+ * result of another dot does not wait for that dot, because tensor cores execute such dots in order. */
 static void add_need(struct loop_schedule *s, struct scheduled_op *x, const struct map *numbers,
                      const struct block *body, const struct value *v)
 {
@@ -161,7 +161,7 @@ static void add_need(struct loop_schedule *s, struct scheduled_op *x, const stru
 }
 
 /* Adds the ops of a role's loop. The operands of a wait for dots do not count as results that the wait needs, because
- * it waits for groups of dots. */
+ * such a wait waits for groups of dots. */
 static void add_loop(struct loop_schedule *s, const struct op *loop, enum role role)
 {
     struct map numbers;
@@ -189,8 +189,8 @@ static bool awaits(const struct loop_schedule *s, const struct value *barrier)
     return false;
 }
 
-/* Finds the producer's loop that fills the buffers for which the loop of s waits. If there are several, chooses the
- * loop that comes from the same loop of the source. */
+/* Finds the producer's loop that fills the buffers for which the loop of s waits. If there are several such loops,
+ * chooses the loop that comes from the same loop of the source. */
 static void find_producer(struct loop_schedule *s, const struct block *b)
 {
     for (const struct op *o = b->first; o; o = o->next) {
@@ -229,7 +229,7 @@ struct estimate {
     struct arena *arena;
     struct actor *actors;
     int nactors;
-    /* one list for each buffer of the schedule, and another one for the barriers of all groups */
+    /* one list for each buffer of the schedule, and another list for the barriers of all groups */
     phase_list *phases;
     int64_t free[UNIT_count];
     int copies_ahead;               /* the number of iterations by which cp.async copies ahead */
@@ -307,8 +307,8 @@ static void add_span(struct estimate *e, struct actor *a, enum unit unit, const 
         *open = s->spans.n - 1;
 }
 
-/* Returns the op for which the actor waits. If x waits for dots, this is the dot. Otherwise it is the op that ends
- * last among those whose results x needs. If x needs no result, returns x. */
+/* Returns the op for which the actor waits. If x waits for dots, returns the dot. Otherwise returns the op that ends
+ * last among the ops whose results x needs. If x needs no result, returns x. */
 static const struct op *awaited_op(const struct actor *a, const struct scheduled_op *x,
                                    const struct scheduled_op *ops)
 {
@@ -329,8 +329,8 @@ static const struct op *awaited_op(const struct actor *a, const struct scheduled
  * the actor of x issues its next op. */
 static int64_t occupy(struct estimate *e, struct actor *a, const struct scheduled_op *x, int64_t ready)
 {
-    /* an op with at most SHORT instructions does not delay other groups: they issue their instructions between its
-     * own */
+    /* an op with at most SHORT instructions does not delay other groups, which issue their instructions between
+     * those of the op */
     enum { SHORT = 16 };
     const bool is_short = x->cycles[UNIT_issue] <= SHORT;
     int64_t start = ready, end, *free = e->free;
@@ -349,7 +349,7 @@ static int64_t occupy(struct estimate *e, struct actor *a, const struct schedule
         add_span(e, a, u, x->op, from, free[u]);
         end = free[u] > end ? free[u] : end;
     }
-    if (x->op->code == OP_dot) /* warps issue mma.sync only as fast as tensor cores execute it */
+    if (x->op->code == OP_dot) /* warps issue mma.sync only as fast as tensor cores execute mma.sync */
         a->time = end;
     return end + cost_latency(x->op);
 }
@@ -379,7 +379,7 @@ static void complete(struct estimate *e, struct actor *a, const struct scheduled
         VEC_PUSH(e->arena, &a->groups[COMPLETION_copies], a->copies_done);
     else if (x->completion == COMPLETION_dots || x->completion == COMPLETION_bulk)
         VEC_PUSH(e->arena, &a->groups[x->completion], end);
-    /* If an arrival has a condition, it releases the stage of the previous iteration. */
+    /* An arrival with a condition releases the stage of the previous iteration. */
     const int i = a->iteration - (o->code == OP_mbar_arrive && op_opnd(o, 1) != NULL);
     if (x->barrier == NONE || o->code == OP_mbar_wait || i < 0)
         return;
@@ -417,8 +417,8 @@ static void step(struct estimate *e, struct actor *a)
         e->starts[a->iteration] = a->time;
 }
 
-/* Returns the actor that can issue its next op first. Returns NULL if no actor can, or if all actors have run all
- * iterations. */
+/* Returns the actor that can issue its next op first. Returns NULL if no actor can issue an op, or if all actors
+ * have run all iterations. */
 static struct actor *next_actor(struct estimate *e)
 {
     struct actor *best = NULL;
@@ -439,8 +439,8 @@ static void look_for_stagger(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_stagger_wait;
 }
 
-/* Returns the time between the starts of two neighbouring groups. If groups are staggered, this is the duration of the
- * first dot of a group; otherwise it is 0. */
+/* Returns the time between the starts of two neighbouring groups. If groups are staggered, this time is the duration
+ * of the first dot of a group; otherwise the time is 0. */
 static int64_t stagger_cycles(const struct loop_schedule *s)
 {
     bool staggers = false;

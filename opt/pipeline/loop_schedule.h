@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* loop_schedule.h: the schedule of a loop with asynchronous work, as one object. It says which role executes each op,
- * which units of an SM the op occupies and for how long, how threads learn that the op is complete, which buffers the
- * loop fills and reads, and at which cycles of an iteration the units are busy. explain_schedule.c prints it. */
+/* loop_schedule.h: declares the schedule of a loop with asynchronous work, as one object. For each op, the
+ * schedule says which role executes the op, which units of an SM the op occupies and for how long, and how
+ * threads learn that the op is complete. The schedule also says which buffers the loop fills and reads, and at
+ * which cycles of an iteration the units are busy. explain_schedule.c prints the schedule. */
 #ifndef NESO_OPT_PIPELINE_LOOP_SCHEDULE_H
 #define NESO_OPT_PIPELINE_LOOP_SCHEDULE_H
 
@@ -12,8 +13,8 @@
 
 enum role { ROLE_consumer, ROLE_producer };
 
-/* A result that an op reads. Op number `op` of loop_schedule.ops has computed it `back` iterations earlier. This op
- * belongs to the same role. */
+/* A result that an op reads. Op number `op` of loop_schedule.ops, which belongs to the same role, has computed the
+ * result `back` iterations earlier. */
 struct dependence {
     int op, back;
 };
@@ -32,10 +33,10 @@ struct scheduled_buffer {
     const struct op *alloc;
     int stages; /* the number of slots; each slot holds the tile of one iteration */
     int64_t stage_bytes;
-    int fill; /* the op that fills a stage, as an index of loop_schedule.ops, or -1 if no op of the loop does */
+    int fill; /* the op that fills a stage, as an index of loop_schedule.ops, or -1 if there is no such op */
     int reads; /* the first op that reads the buffer, or -1 */
     int arrivals; /* of an mbarrier: the number of arrivals that the loop makes in one phase */
-    int frees; /* of an mbarrier: 1: consumers arrive when a stage is empty; 0: copies arrive when it is full */
+    int frees; /* of an mbarrier: 1: consumers arrive when a stage is empty; 0: copies arrive when a stage is full */
     int64_t ahead_cycles; /* the time from the start of `fill` to the first read of the same tile; 0: no estimate */
 };
 
@@ -43,7 +44,7 @@ struct scheduled_buffer {
 struct schedule_span {
     int actor; /* the number of a group of four consumer warps; the producer has the number behind the last group */
     enum unit unit; /* UNIT_count: the actor waits */
-    /* the longest one of several ops in a row; in a wait: the awaited op, or the wait itself if no op is known */
+    /* the longest op of several ops in a row; in a wait: the awaited op, or the wait itself if no op is known */
     const struct op *op;
     int nops;            /* the number of ops in a row */
     int stage; /* of a copy: the number of iterations between the copy and the read of the tile */
@@ -54,7 +55,7 @@ struct loop_schedule {
     struct func *func;
     const struct op *loop, *producer; /* producer: the loop of the producer that fills the buffers, or NULL */
     int groups; /* groups of four consumer warps */
-    VEC(struct scheduled_op) ops; /* in program order; the consumers' before the producer's */
+    VEC(struct scheduled_op) ops; /* in program order, the consumers' ops before the producer's ops */
     int nconsumer; /* the number of the consumers' ops */
     VEC(struct scheduled_buffer) buffers;
     /* An estimate of one iteration, when the pipeline is full and no other CTA is on the SM. The iteration begins at

@@ -30,9 +30,9 @@
  * next first dot. In front of the loop, where the first operand is computed, the branch's second arm replaces the
  * branch.
  *
- * If a loop is known to run one or two iterations, like the loop over the diagonal blocks of causal attention, the
- * loop between the first part and the last part would run no iteration or one. The pass then drops that loop, or
- * replaces it by its body.
+ * Some loops are known to run one or two iterations, like the loop over the diagonal blocks of causal attention. The
+ * loop between the first part and the last part would then run no iteration or one iteration. The pass then drops
+ * that loop, or replaces it by its body.
  *
  * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
  * the first dot of the previous warpgroup has ended:
@@ -42,9 +42,9 @@
  *     mbar_wait %V; %d = mma_start %p, %V, %sum * %a; mma_wait; stagger_end        of the last
  *
  * Without staggering, all warpgroups would reach their arithmetic at the same time, and the tensor cores would idle
- * during it. Warpgroups that start at the same time stay close together. In an attention kernel on an H200, whose
- * iterations take about 2850 cycles, two warpgroups were 358 cycles apart without staggering, and 1025 cycles with it.
- * TFLOP/s of attention (64 heads of 4096 rows, f16):
+ * during this arithmetic. Warpgroups that start at the same time stay close together. In an attention kernel on an
+ * H200, whose iterations take about 2850 cycles, two warpgroups were 358 cycles apart without staggering, and 1025
+ * cycles apart with staggering. TFLOP/s of attention (64 heads of 4096 rows, f16):
  *
  *     staggered                  never   once per tile   in every iteration
  *     128 x 128, D = 128           453             565                  566
@@ -53,9 +53,9 @@
  *     128 x 128, D = 64, causal    343             346                  334
  *     128 x 64                     473             473                  474
  *
- * If a branch computes the operand, staggering once per tile is not enough. The arithmetic is then short. If two
- * warpgroups reach it at the same time in one iteration, they do so in all later iterations: both wait for the
- * special functions at the same time, and then both wait for the tensor cores. So two warpgroups take turns in each
+ * If a branch computes the operand, staggering once per tile is not enough. The arithmetic is then short. Two
+ * warpgroups that reach the arithmetic at the same time in one iteration also do so in all later iterations. Both
+ * wait for the special functions, and then both wait for the tensor cores. So two warpgroups take turns in each
  * iteration. Cycles of attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an H200):
  *
  *                                once per tile   turns
@@ -66,8 +66,9 @@
  *     D = 64, causal                 1,124,932   1,089,527
  *
  * If no branch computes the operand, only the first loop of a tile staggers, because the warpgroups stay apart in the
- * loops behind it. The bounds of the loop are scalars, so either all warpgroups execute all three stagger ops, or none
- * does. The pass does not stagger warpgroups that share rows: a barrier brings these together in each iteration.
+ * loops behind it. The bounds of the loop are scalars, so either all warpgroups execute all three stagger ops, or no
+ * warpgroup executes any of them. The pass does not stagger warpgroups that share rows: a barrier brings such
+ * warpgroups together in each iteration.
  *
  * The pass rewrites a loop only if, in addition,
  * - the first dot's accumulator starts as a value from outside the loop, and the second dot's operand is a tile of
@@ -75,8 +76,8 @@
  * - the loop does not store to the buffers that the dots read, except by asynchronous copies;
  * - the ring of the second dot has enough stages (spare_stages);
  * - both accumulators, the second dot's operand and the values of the arithmetic fit in a thread's registers. The
- *   limit is that of the thread's role; if the role has none, it is the number of registers with which two CTAs fit
- *   on an SM.
+ *   limit is the limit of the thread's role; if the role has no limit, it is the number of registers with which two
+ *   CTAs fit on an SM.
  * Needs: layouts. Leaves: dead ops. */
 #include "ir/target/fragments.h"
 #include "ir/support/map.h"
@@ -98,7 +99,7 @@ struct rotation {
     struct block *body;
     struct op *effects[NEFFECTS];
     bool turns; /* two warpgroups take turns at their first dots in each iteration */
-    /* each warpgroup starts its first dot when that of the previous warpgroup has ended */
+    /* each warpgroup starts its first dot when the first dot of the previous warpgroup has ended */
     bool staggers;
     struct op *operand;           /* the op that computes operand a of the second dot */
     struct map late;              /* the ops of the late part, and the carried arguments that these ops use */
@@ -195,8 +196,8 @@ static void mark_argument(struct rotation *r, struct op *o, int i)
         r->spreads |= mark(r, v);
 }
 
-/* Marks as late the ops and carried arguments that must be late because of what is already marked. Returns whether it
- * has marked anything. */
+/* Marks as late the ops and carried arguments that must be late because of the ops and arguments that are already
+ * marked. Returns whether the function has marked anything. */
 static bool spread(struct rotation *r)
 {
     r->spreads = false;
@@ -270,8 +271,8 @@ static bool is_packed_tile(const struct value *v)
     return v->type->kind == TY_tile && type_elem_bytes(v->type) < 4;
 }
 
-/* Returns whether no thread writes this buffer inside the loop, because asynchronous copies fill it or because it
- * is constant. A thread's stores would have to wait for the dots that read the buffer. */
+/* Returns whether no thread writes this buffer inside the loop, because asynchronous copies fill the buffer, or
+ * because the buffer is constant. A thread's stores would have to wait for the dots that read the buffer. */
 static bool is_filled(const struct rotation *r, const struct value *v)
 {
     return value_is_outside(v, r->loop) || v->def->code == OP_shared_stage;
@@ -317,11 +318,11 @@ static int first_copy(const struct rotation *r, int wait)
     return c.at;
 }
 
-/* Returns the number of stages of the second dot's ring minus the number that it needs. If the result is negative,
- * the producer could deadlock. The ring needs a stage for the second dot of this iteration, which still reads its
- * stage while the producer copies for the first dot of the next iteration. The ring needs one more stage if the
- * producer copies for the second dot before it copies for the first: the second dot of the next iteration then
- * holds a stage, too. Returns 0 if there is no producer, or if both dots wait for the same copies. */
+/* Returns the number of stages of the second dot's ring minus the number of stages that this ring needs. If the
+ * result is negative, the producer could deadlock. The ring needs a stage for the second dot of this iteration, which
+ * still reads its stage while the producer copies for the first dot of the next iteration. The ring needs one more
+ * stage if the producer copies for the second dot before it copies for the first dot: the second dot of the next
+ * iteration then holds a stage, too. Returns 0 if there is no producer, or if both dots wait for the same copies. */
 static int spare_stages(const struct rotation *r)
 {
     int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);
@@ -390,9 +391,9 @@ static void build_stagger(const struct rotation *r, struct builder *b, enum opco
         op_set_int(o, ATTR_turns, 1);
 }
 
-/* Copies an op of the first iteration to b. If the op is a vote (keep_maximum.c), the copy is a constant: the vote
- * counts as lost. The maximum in front of the first iteration is usually -inf, so the vote would be lost anyway, and
- * the second arm of the branch that the vote decides is correct in either case. */
+/* Copies an op of the first iteration to b. If the op is a vote (keep_maximum.c), the copy is the constant false, as
+ * if the vote were lost. The maximum in front of the first iteration is usually -inf, so the vote would be lost
+ * anyway. The second arm of the branch that the vote decides is correct in either case. */
 static void copy_first(struct builder *b, const struct op *o, struct map *first)
 {
     if (o->code == OP_warp_all) {
@@ -447,13 +448,14 @@ static void take_over(struct rotation *r, int ncarried)
     visit_late(r, hand_over);
 }
 
-/* Starts the second dot directly behind the first one, and puts the wait for the second dot at the end of the body, in
- * front of the op that writes the next operand. ptxas would move this wait up, but it does not move a wait across a
- * branch. So the pass builds a branch in front of the wait. The branch contains a copy of the mbar_wait for the second
- * dot's operand; the phase for which this mbar_wait waits is already complete. (Other kinds of branches also stop
- * ptxas, but the kernel was slower: 527 instead of 624 TFLOP/s for 128 x 128, D = 128.) The copied mbar_wait would
- * hang if the mbarrier had completed the next phase as well. Therefore each warp releases the stage behind its own
- * copy of the mbar_wait. Before, one warp released the stage for its whole warpgroup. */
+/* Starts the second dot directly behind the first dot. Puts the wait for the second dot at the end of the body, in
+ * front of the op that writes the next operand. ptxas would move this wait up, but ptxas does not move a wait across
+ * a branch. So the pass builds a branch in front of the wait, unless an `if` already computes the operand there. The
+ * branch contains a copy of the mbar_wait for the second dot's operand; the phase for which this mbar_wait waits is
+ * already complete. (Other kinds of branches also stop ptxas, but the kernel was slower: 527 instead of 624 TFLOP/s
+ * for 128 x 128, D = 128.) The copied mbar_wait would hang if the mbarrier had completed the next phase as well.
+ * Therefore each warp releases the stage behind its own copy of the mbar_wait. Before the rewrite, one warp released
+ * the stage for its whole warpgroup. */
 static void reorder(struct rotation *r)
 {
     struct op **e = r->effects, *yield = r->body->last;
@@ -555,8 +557,8 @@ struct op *build_either(struct op *loop)
     return either;
 }
 
-/* Makes the loop carry the crossing values. The function replaces the loop by a new one, and copies the marks of late
- * arguments to the new loop's arguments. */
+/* Makes the loop carry the crossing values. The function replaces the loop by a new loop, and copies the marks of
+ * late arguments to the new loop's arguments. */
 static void carry_more(struct rotation *r, struct value *const *crossing)
 {
     struct block *old = r->body;
@@ -569,7 +571,8 @@ static void carry_more(struct rotation *r, struct value *const *crossing)
     r->body = loop->regions[0];
 }
 
-/* Lets two warpgroups take turns at their first dots: each starts its dot when the dot of the other has ended. */
+/* Lets two warpgroups take turns at their first dots: each warpgroup starts its dot when the dot of the other
+ * warpgroup has ended. */
 static void take_turns(struct rotation *r)
 {
     struct builder b = build_before(r->effects[FIRST]);
@@ -591,7 +594,7 @@ static int known_iterations(const struct op *loop)
     return length == step ? 1 : length == 2 * step ? 2 : 0;
 }
 
-/* Replaces a loop that runs no iteration, or one iteration, by what it runs. */
+/* Removes a loop that runs no iteration, and replaces a loop that runs one iteration by its body. */
 static void dissolve(struct op *loop, int iterations)
 {
     if (iterations) {
@@ -644,7 +647,7 @@ static bool visit(struct block *b, bool is_staggered);
 
 /* Visits the regions of o. Of an `if`, only one region runs, so warpgroups that one region staggers are not staggered
  * in the other region. The regions of other ops count as executed one after the other. Returns whether warpgroups are
- * staggered behind o; they count as staggered if any region staggers them. */
+ * staggered behind o: whether they were staggered before o, or some region of o staggers them. */
 static bool visit_regions(struct op *o, bool is_staggered)
 {
     bool any = is_staggered;

@@ -19,10 +19,10 @@
  *       tensor_put %s, %j + 64                               bulk_wait read=1                       ...
  *     }                                                      tensor_put %s, %i                      ... %i + 64
  *
- * Tensor cores idle between the last dot of one tile and the first dot of the next tile, so little work should stand
- * between these dots. The pass leaves only the rounding of the accumulator there. The rounded tile stays in registers.
- * The iterations of the next program store this tile piece by piece while their dots run. The first iteration stores
- * no piece.
+ * Tensor cores idle between the last dot of one tile and the first dot of the next tile, so the threads should do
+ * little work between these dots. The pass leaves only the rounding of the accumulator between them. The rounded tile
+ * stays in registers. The iterations of the next program store this tile piece by piece while their dots run. The
+ * first iteration stores no piece.
  *
  * The pieces alternate between two stages of a buffer. Before threads copy a piece to memory, they wait until the copy
  * of the previous piece has read the other stage, and then pass a barrier. After this barrier, all threads also know
@@ -72,9 +72,9 @@ static bool find_loops(struct epilogue *d, const struct op *roles)
            d->ndots == 1;
 }
 
-/* Finds the stores of pieces behind the loop over K. Returns false if there are fewer than two pieces. Returns false
- * also if an op in front of the pieces is not pure and is not a load, a wait for dots or an arrival, or if an op
- * between or behind the pieces is not pure. */
+/* Finds the stores of pieces behind the loop over K. Returns false if there are fewer than two pieces. In front of
+ * the pieces, each op must be pure, a load, a wait for dots or an arrival; otherwise the function returns false.
+ * Returns false also if an op between or behind the pieces is not pure. */
 static bool find_pieces(struct epilogue *d)
 {
     struct piece p = {0};
@@ -194,8 +194,8 @@ static void build_piece(struct builder *b, const struct epilogue *d, struct valu
         op_set_int(put, p->put->attrs[k].key, p->put->attrs[k].i);
 }
 
-/* Builds a binary tree of branches, which stores piece number `which`. This number is at least `first` and below
- * `end`. */
+/* Builds a binary tree of branches, which stores piece number `which`. The number `which` is at least `first` and
+ * below `end`. */
 static void build_one_of(struct builder *b, const struct epilogue *d, struct value *const *now,
                          struct value *which, int first, int end)
 {
@@ -264,8 +264,8 @@ static struct value *store_in_iterations(struct epilogue *d, struct value *const
 }
 
 /* Returns the op in front of which the remaining pieces are stored. This place is behind the loop over K, behind the
- * wait for its dot, and behind the arrivals that follow. It is in front of the ops that round the accumulator, because
- * these need registers. */
+ * wait for its dot, and behind the arrivals that follow. This place is also in front of the ops that round the
+ * accumulator, because these ops need registers. */
 static struct op *place_of_rest(const struct epilogue *d)
 {
     struct op *o = d->loop->next, *at = o;

@@ -12,21 +12,21 @@
 
 /* -- warp_specialize.c, producer_slice.c -- */
 struct op *func_roles(const struct func *f); /* returns the function's op `warps`, or NULL */
-/* Returns the registers that a thread of the consumers may use: the limit of its role, or, if the role has none, the
- * number with which two CTAs fit on an SM. */
+/* Returns the number of registers that a thread of the consumers may use: the limit of its role or, if the role has
+ * no limit, the number with which two CTAs fit on an SM. */
 int consumer_regs(const struct func *f);
 bool is_over_programs(const struct op *o); /* whether o is the loop over the programs of a CTA (persistent_grid.c) */
 /* Returns whether a producer warp could compute these coordinates and copy the tile of `load`. Only such a load may
  * become a tensor_load. */
 bool producer_can_copy(const struct op *load, struct value *const *coords, int ncoords);
 enum { STAGE_ALIGN = 128 }; /* a tensor map copies to a multiple of this number of bytes in shared memory */
-/* Returns the last dot of v's block of which the block computes an operand from v: by elementwise ops, broadcasts and
- * expand_dims. Returns NULL if v has other users too, or if there is no such dot. */
+/* Returns the last dot of v's block of which the block computes operand a or b from v, by elementwise ops, shape ops
+ * and conversions. Returns NULL if v has other users too, or if there is no such dot. */
 const struct op *dot_computed_from(const struct value *v);
 
 /* -- plan_copies.c -- */
 /* Returns whether pipeline_loops will probably copy the tile of load o to shared memory. Each reader can then load
- * the tile in a layout of its own. In a loop with a dot, these are the loads of vectors, and the loads of tiles
+ * the tile in a layout of its own. Such loads are, in a loop with a dot, the loads of vectors, and the loads of tiles
  * that elementwise ops combine with the result of a dot. */
 bool readers_choose_layout(const struct op *o);
 /* Returns whether o is the load of a vector that pipeline_loops will probably copy to shared memory, and whether
@@ -40,8 +40,8 @@ void ring_advance(struct builder *b, int stages, struct value **stage, struct va
 /* Makes each warp arrive at this mbarrier to release a stage, instead of one warp for its whole warpgroup. */
 void release_by_warps(const struct func *f, const struct value *bar);
 /* Returns the wait for the only dot of a loop's body if this dot could stay in flight while the dot of the next
- * iteration starts. It could if the body has no ops with regions, and if the loop does nothing with the accumulator
- * but carry it. Otherwise returns NULL. */
+ * iteration starts. The dot can stay in flight only if the body has no ops with regions, and if the loop does
+ * nothing with the accumulator but carry it. Otherwise returns NULL. */
 struct op *wait_of_carried_dot(const struct block *body);
 
 /* -- overlap_dots.c -- */

@@ -17,22 +17,24 @@
  *                                                                yield ..., %q.2, (%stage + 1) mod 3
  *                                                              async_wait
  *
- * The pass clones the ops that compute addresses and masks, to compute them stages - 1 iterations ahead. If a
- * transposition stands between a load and a dot, the pass transposes the load's addresses instead of the tile. Masks
+ * The pass clones the ops that compute addresses and masks, to compute them stages - 1 iterations ahead. If there is
+ * a transposition between a load and a dot, the pass transposes the load's addresses instead of the tile. Masks
  * disable copies past the last iteration. Let n be the distance from the counter to the loop's end, which is positive
- * inside the loop: the i-th iteration after the current one exists if n > i * |step|, compared as unsigned numbers.
+ * inside the loop. The i-th iteration after the current iteration exists if n > i * |step|, compared as unsigned
+ * numbers.
  *
- * One barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the copies of all
- * threads visible to all threads. It also ensures that all threads have read the previous iteration's stage before the
- * next copies overwrite that stage. The loop carries the number of the stage; a comparison and a select wrap the
- * number to 0. The pass dce later removes the carried values that only the load used.
+ * One barrier per iteration is enough; insert_barriers.c puts the barrier behind the wait. This barrier makes the
+ * copies of all threads visible to all threads. This barrier also ensures that all threads have read the previous
+ * iteration's stage before the next copies overwrite that stage. The loop carries the number of the stage; a
+ * comparison and a select wrap the number to 0. The pass dce later removes the carried values that only the load
+ * used.
  *
  * If the plan splits a dot into steps, each step is a dot with the extent of one instruction along K. Operands of the
  * next step are loaded from shared memory while the current step multiplies. The wait for the next iteration's copies
- * stands in front of the last step. The last step's instructions do not depend on this wait, nor on the barrier behind
- * the wait, so the scheduler can start them first, and they hide the latency of the barrier. In the sketch, %a.0 is
- * the first step's part of %a, %n is the number of the next stage, and %n.0 is the first step's part of the next
- * iteration's %a.
+ * is in front of the last step. The last step's instructions do not depend on this wait, nor on the barrier behind
+ * the wait. So the scheduler can start these instructions first, and they hide the latency of the barrier. In the
+ * sketch, %a.0 is the first step's part of %a, %n is the number of the next stage, and %n.0 is the first step's part
+ * of the next iteration's %a.
  *
  *     for ... carry(..., %a.0, %b.0)
  *       %a.1 = shared_load %ring[%stage] at=[0,16] ...
@@ -43,7 +45,7 @@
  *       %d.1 = dot %a.1, %b.1, %d.0
  *       yield ..., %n.0, ...
  *
- * If the plan leaves a dot in flight while the next one starts, the copies stand behind the wait for the previous dot:
+ * If the plan leaves a dot in flight while the next dot starts, the copies are behind the wait for the previous dot:
  *
  *     for ...
  *       async_wait pending=1
@@ -53,8 +55,8 @@
  *       async_copy %ring[%stage - 1], ...
  *       yield ..., %done, ...
  *
- * If a producer warp copies the other operand of this dot, the dot also waits for the producer's mbarrier. The release
- * of the previous dot's stage of the producer's ring then stands behind the wait for that dot, too. */
+ * If a producer warp copies the other operand of this dot, the dot also waits for the producer's mbarrier. The
+ * release of the previous dot's stage of the producer's ring is then behind the wait for that dot, too. */
 #include "ir/target/fragments.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
@@ -82,8 +84,8 @@ static struct value *stage_of(struct builder *b, struct value *ring, struct valu
                  0));
 }
 
-/* Builds the condition that the i-th iteration after the one with counter k exists. If `inside` is true, k is the
- * counter of an iteration that exists. */
+/* Builds the condition that the i-th iteration after the iteration with counter k exists. If `inside` is true, k
+ * is the counter of an iteration that exists. */
 static struct value *exists(struct copy_plan *p, struct builder *b, struct value *k, int i, bool inside)
 {
     struct value *hi = op_opnd(p->loop, 1), *from = p->step > 0 ? k : hi, *to = p->step > 0 ? hi : k;
@@ -139,7 +141,7 @@ static void copy_stage(struct copy_plan *p, struct builder *b, struct map *map, 
 }
 
 /* Advances the carried values by one iteration: now[i] becomes the value that the body yields. The ops that compute
- * the new values stand behind the copies, so that an old value and its new value are not live at the same time. */
+ * the new values are behind the copies, so that an old value and its new value are not live at the same time. */
 static void advance(struct copy_plan *p, struct builder *b, struct map *map, struct value **now)
 {
     for (int i = 0; i < p->ahead.n; i++)
@@ -188,8 +190,8 @@ static struct value *step_cyclic(struct builder *b, struct value *x, int edge, i
     return build_select(b, at_edge, number(b, x->type, other), next);
 }
 
-/* Builds, in the loop, the copies for the iteration that is `stages - 1` iterations ahead. They fill the stage that
- * the previous iteration has read. */
+/* Builds, in the loop, the copies for the iteration that is `stages - 1` iterations ahead. These copies fill the
+ * stage that the previous iteration has read. */
 static void copy_ahead(struct copy_plan *p, struct builder *b, struct value *stage, struct value **now)
 {
     int n = p->nstages - 1;
@@ -201,8 +203,8 @@ static void copy_ahead(struct copy_plan *p, struct builder *b, struct value *sta
     advance(p, b, &map, now);
 }
 
-/* Builds a wait for all groups of copies except the `pending` newest ones, and a fence if asynchronous dots read what
- * has been copied. */
+/* Builds a wait for all groups of copies except the `pending` newest groups, and a fence if asynchronous dots read
+ * the copied tiles. */
 static void await_copies(struct builder *b, int pending, bool fenced)
 {
     struct op *wait = build_op(b, OP_async_wait, 0, NULL, 0, NULL, 0);
@@ -271,8 +273,8 @@ static void read_ring(struct staged *x, struct value *stage)
     }
 }
 
-/* Moves the wait for the previous dot behind the loop's dot. After the wait stands the release of the stage of the
- * producer's ring that the previous dot has read; this release moves too. */
+/* Moves the wait for the previous dot behind the loop's dot. The release of the stage of the producer's ring that the
+ * previous dot has read follows the wait, and moves too. */
 static void move_wait(struct copy_plan *p)
 {
     struct value *sum = op_opnd(p->wait, 0);
@@ -301,8 +303,8 @@ static void await_last_dot(struct copy_plan *p)
     }
 }
 
-/* Leaves the loop's dot in flight while the next one starts. The copies ahead fill the stage of the previous dot. So
- * they stand behind the wait for that dot, and behind a barrier, because all warpgroups read the stage. */
+/* Leaves the loop's dot in flight while the next dot starts. The copies ahead fill the stage of the previous dot. So
+ * these copies are behind the wait for that dot, and behind a barrier, because all warpgroups read the stage. */
 static void leave_one_in_flight(struct copy_plan *p, struct value *stage, struct value **now)
 {
     op_set_int(p->wait, ATTR_pending, 1);
@@ -319,7 +321,8 @@ static void read_rings(struct copy_plan *p, struct value *stage)
         read_ring(&p->loads.at[i], p->loads.at[i].is_late ? p->only_stage : stage);
 }
 
-/* Moves v's definition, and what it uses, in front of `place`, an op in front of all of the body's own ops. */
+/* Moves the definition of v, and the ops that compute its operands, to before `place`, an op that precedes all of
+ * the body's own ops. */
 static void move_up(struct copy_plan *p, struct value *v, struct op *place)
 {
     if (!v || !v->def || value_is_outside(v, p->loop) || op_is_before(v->def, place))
@@ -329,8 +332,8 @@ static void move_up(struct copy_plan *p, struct value *v, struct op *place)
     op_move_before(v->def, place);
 }
 
-/* Returns a builder at the start of the body. Moves in front of it what computes the addresses and masks of tiles that
- * are copied late, and moves the reads of these tiles to the dots. */
+/* Returns a builder at the start of the body. Moves in front of this builder the ops that compute the addresses and
+ * masks of tiles that are copied late, and moves the reads of these tiles to the dots. */
 static struct builder start_of_body(struct copy_plan *p)
 {
     struct builder b = build_before(p->body->first);
@@ -363,7 +366,8 @@ static void copy_late(struct copy_plan *p, struct builder *b)
         build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
 }
 
-/* Builds, in front of the first read of a tile that is copied late, the wait for all copies but those ahead. */
+/* Builds, in front of the first read of a tile that is copied late, the wait for all copies except the copies for
+ * later iterations. */
 static void await_late(struct copy_plan *p)
 {
     bool fenced = false;
@@ -448,8 +452,8 @@ static struct value *build_step(struct copy_plan *p, struct builder *b, struct v
     return op_result(o);
 }
 
-/* Replaces the dot by its steps. `parts` holds the operands of the first step: on entry those of this iteration, on
- * return those of the next iteration. */
+/* Replaces the dot by its steps. `parts` holds the operands of the first step: on entry the operands of this
+ * iteration, on return the operands of the next iteration. */
 static void rewrite_steps(struct copy_plan *p, struct value *stage, struct value **now, struct value **parts)
 {
     struct builder b = build_before(p->dot);

@@ -19,15 +19,16 @@
  * - The addresses and the mask can be computed several iterations ahead: pure ops, and loads that rotate_loads.c has
  *   moved, compute them from the loop's counter and carried values. All these ops together are called the slice.
  *
- * A dot is split into steps if the loop copies nothing but the dot's two operands, if only conversions load these into
- * registers, as fragments of elements with 16 bits or more, and if the dot takes several instructions along K.
+ * A dot is split into steps if three conditions hold. The loop copies nothing but the dot's two operands. Only
+ * conversions load these operands into registers, as fragments of elements with 16 bits or more. The dot takes
+ * several instructions along K.
  *
- * A dot stays in flight while the next iteration's dot starts if the dot is asynchronous, if it reads both operands
- * from rings, and if the loop only carries the dot's accumulator, which must be large. A dot can also stay in flight
- * if a producer warp copies one operand, and threads copy the other operand, whose addresses come from memory (rows
- * that a table names). warp_specialize.c lets such a dot start only behind the wait for the previous dot, because the
- * loop stores one operand to a buffer. Where this buffer becomes a view of a ring, the plan moves the wait behind the
- * dot. */
+ * A dot stays in flight while the next iteration's dot starts if three conditions hold. The dot is asynchronous. It
+ * reads both operands from rings. The dot's accumulator is large, and the loop only carries this accumulator. A dot
+ * can also stay in flight if a producer warp copies one operand, and threads copy the other operand, whose addresses
+ * come from memory (rows that a table names). warp_specialize.c lets such a dot start only behind the wait for the
+ * previous dot, because the loop stores one operand to a buffer. Where this buffer becomes a view of a ring, the plan
+ * moves the wait behind the dot. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "opt/cost.h"
@@ -43,7 +44,7 @@
 
 /* -- which loads -- */
 
-/* The ops that may stand between a load and a dot's operand. BY_CASTS: layout conversions and elementwise ops with one
+/* The ops that may be between a load and a dot's operand. BY_CASTS: layout conversions and elementwise ops with one
  * operand. BY_ARITHMETIC: also elementwise ops with several operands, broadcast, expand_dims and reshape. OTHERS: all
  * ops. With OTHERS, the tile need not reach a dot, because the latency of any load delays each iteration. */
 enum way { BY_CASTS, BY_ARITHMETIC, OTHERS, WAYS };
@@ -68,10 +69,10 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
     return v->uses != NULL;
 }
 
-/* Returns whether the users of the load compute operands of dots, through ops that `way` permits. With OTHERS,
- * every use counts except a use by the loop's yield. Sets *target to the value whose type decides the layout of the
- * ring. This value is the buffer that an asynchronous dot reads, if there is one; otherwise the converted tile, if
- * all users are conversions; otherwise the loaded tile. */
+/* Returns whether the users of the load compute operands of dots, through ops that `way` permits. With OTHERS, the
+ * function returns true for any tile unless its first use is the loop's yield. Sets *target to the value whose type
+ * decides the layout of the ring. This value is the buffer that an asynchronous dot reads, if there is one; otherwise
+ * the converted tile, if all users are conversions; otherwise the loaded tile. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
@@ -133,8 +134,8 @@ static bool is_known(const struct copy_plan *p, const struct op *load)
     return false;
 }
 
-/* Returns whether only asynchronous dots read the tile. Threads may then copy it although a producer warp copies
- * the other operand of the dot. */
+/* Returns whether only asynchronous dots read the tile. Threads may then copy the tile although a producer warp
+ * copies the other operand of the dot. */
 static bool is_beside_producers(const struct op *load)
 {
     for (const struct use *u = op_result(load)->uses; u; u = u->next)
@@ -175,7 +176,7 @@ static bool is_copy(struct copy_plan *p, struct op *load, enum way way, struct s
     return true;
 }
 
-/* -- questions of assign_layouts -- */
+/* -- functions that assign_layouts calls -- */
 
 static void look_for_dot(struct op *o, void *ctx)
 {
@@ -342,9 +343,9 @@ static bool is_stage(const struct op *dot, int i)
     return from && from->code == OP_shared_stage;
 }
 
-/* Finds out what the body contains. Returns false if the loop has no dot. Returns false also if the loop, or a loop
- * inside it, already has asynchronous copies, because the waits that the rewrite builds would count the groups of
- * those copies too. */
+/* Sets the fields of p that describe the ops of the body. Returns false if the loop has no dot. Returns false also if
+ * the loop, or a loop inside it, already has asynchronous copies, because the waits that the rewrite builds would
+ * count the groups of those copies too. */
 static bool look_at_body(struct copy_plan *p)
 {
     bool has_dot = false, has_copies = false, computes_operands = false;
@@ -401,9 +402,8 @@ static void find_steps(struct copy_plan *p)
     p->step_k = g->k;
 }
 
-/* Returns whether the rewrite will replace buffer x, to which a dot's operand is stored, by a view of a ring. This
- * requires that the ring, seen through the transpositions between the load and the store, has the buffer's
- * layout. */
+/* Returns whether the rewrite will replace buffer x, to which a dot's operand is stored, by a view of a ring. The
+ * ring, seen through the transpositions between the load and the store, must have the buffer's layout. */
 static bool becomes_view(const struct copy_plan *p, const struct value *x)
 {
     int order[RANK_MAX] = {0, 1, 2, 3, 4};
@@ -437,9 +437,9 @@ static bool reads_rings(const struct copy_plan *p, const struct op *dot)
     return true;
 }
 
-/* Finds the loop's dot, if it can stay in flight while the next one starts, and if that pays: the loop only carries
- * the dot's accumulator, the accumulator is large, and the dot reads both operands from rings or from buffers outside
- * the loop. */
+/* Finds the loop's dot, if the dot can stay in flight while the next dot starts, and if this is faster. The loop must
+ * only carry the dot's accumulator, which must be large. The dot must read both operands from rings or from buffers
+ * outside the loop. */
 static void find_carried_dot(struct copy_plan *p)
 {
     struct op *wait = wait_of_carried_dot(p->body);
@@ -492,7 +492,7 @@ static int64_t bytes_of(const struct op *o, void *ctx)
 /* Returns whether the ring of x fits into shared memory, together with all other buffers. The limit is normally the
  * share of a CTA when two CTAs run on an SM. If the other buffers alone exceed this share, or if a producer warp
  * copies operands of dots, the limit is most of the shared memory. If the ring is small, the limit is all shared
- * memory except what barriers need. */
+ * memory except a reserve for barriers. */
 static bool has_room(const struct copy_plan *p, const struct staged *x)
 {
     const struct func *f = p->func;
@@ -531,7 +531,8 @@ static struct op *late_read(const struct op *load)
     return comes_of_dot(other, 0) ? read : NULL;
 }
 
-/* Returns the bytes of all rings and of the other buffers if early tiles have `early` buffers and late ones `late`. */
+/* Returns the bytes of all rings and of the other buffers if early tiles have `early` buffers, and late tiles have
+ * `late` buffers. */
 static int64_t bytes_with(struct copy_plan *p, int early, int late)
 {
     struct bytes bytes = {.p = p, .more = &p->loads.at[0]};
@@ -541,9 +542,9 @@ static int64_t bytes_with(struct copy_plan *p, int early, int late)
     return sum;
 }
 
-/* If the rings leave room for only one CTA of few warps on an SM, copies late the tiles that a dot reads together with
- * another dot's result, if two CTAs fit then: the copy takes as long as the other dot and what follows it. A lone CTA
- * leaves memory idle while it starts and ends. */
+/* Applies if the rings leave room for only one CTA of few warps on an SM. Copies late the tiles that a dot reads
+ * together with another dot's result, if two CTAs then fit. The copy runs while the other dot and the arithmetic on
+ * its result run. A single CTA leaves memory idle while the CTA starts and ends. */
 static void make_room_for_two(struct copy_plan *p)
 {
     enum { EARLY = 2, LATE = 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* plan_copies.h: the plan of a loop whose threads copy tiles ahead by cp.async: which loads become copies, where
- * the loop computes their addresses, and which dots are split or stay in flight. plan_copies.c makes the plan and
- * changes no op. pipeline_loops.c rewrites the loop as the plan says and decides nothing. */
+/* plan_copies.h: declares the plan of a loop whose threads copy tiles ahead by cp.async: which loads become
+ * copies, where the loop computes their addresses, and which dots are split or stay in flight. plan_copies.c
+ * makes the plan and changes no op. pipeline_loops.c rewrites the loop as the plan says. */
 #ifndef NESO_OPT_PIPELINE_PLAN_COPIES_H
 #define NESO_OPT_PIPELINE_PLAN_COPIES_H
 
@@ -14,7 +14,7 @@ struct staged {
     struct op *load;
     int vec;                      /* the number of elements that a thread copies with one instruction */
     const struct type *ring_type; /* the type of the ring's buffers */
-    bool is_late;       /* copied at the start of the iteration whose dot reads it, into one buffer */
+    bool is_late;       /* the tile is copied into one buffer, in the iteration that reads the tile */
     struct value *ring; /* the ring, once the rewrite has built it */
 };
 
@@ -34,8 +34,8 @@ struct copy_plan {
     struct map slice;
     VEC(struct value *) ahead; /* the carried arguments in the slice, in order */
     bool loads_ahead;          /* the slice contains loads (rotate_loads.c) */
-    /* while the loop is rewritten: the mask of the loads in the slice (i1). It is true if the iteration that uses the
-     * loaded values exists */
+    /* while the loop is rewritten: the mask of the loads in the slice (i1), which is true if the iteration that
+     * uses the loaded values exists */
     struct value *live;
     bool writes; /* the loop writes memory: only loads that invariant_loads.c has marked are copied ahead */
     bool fenced; /* asynchronous dots read a ring, so a fence must follow each wait for copies */
@@ -45,15 +45,16 @@ struct copy_plan {
     struct op *dot;
     struct staged *operand[2];
     int step_k;
-    /* If a dot stays in flight while the next iteration's dot starts: this dot, the wait that leaves it pending, and
-     * the op behind which the next copies start. Otherwise all are NULL. */
+    /* If a dot stays in flight while the next iteration's dot starts: this dot, the wait that leaves it pending,
+     * and the op behind which the next copies start. Otherwise all three are NULL. */
     struct op *in_flight, *wait, *behind;
 };
 
 /* Returns whether o is a loop with a constant step and with dots, into which copies may be built. Fills the fields
  * that describe the loop as it is. */
 bool loop_may_copy(struct copy_plan *p, struct op *o);
-/* Chooses the loads to copy, and everything that follows from this choice. Without loads, the loop stays as it is. */
+/* Chooses the loads to copy, and the fields that follow from this choice. Without such loads, the loop stays as it
+ * is. */
 void plan_copies(struct copy_plan *p);
 /* Returns whether all uses of o's tile lead to dots, directly or through conversions and elementwise ops of one
  * operand. */

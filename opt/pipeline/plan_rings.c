@@ -7,16 +7,16 @@
  *       %d = mma_start %s, %t, ...
  *     }
  *
- * A batch is the set of tiles that one block loads for one dot. A ring has as many stages as the innermost loops
- * around its batches ask for, or as many as fit into shared memory. If all batches of a ring stand outside of
- * loops, the ring has one stage. If inner loops read the tiles, as attention's loop over K and V reads the tile of
- * Q, two stages suffice: the copy of the next tile then overlaps these loops. Two batches share a ring if neither
- * stands in a loop around the other, and if they have equally many tiles with equal elements. For example, the two
- * loops of causal attention, with and without a mask, share rings; if one loop has smaller tiles, these use the
- * start of each buffer. A vector from which the loop computes an operand of a dot goes through the ring of the dot's
- * other operand. The plan also says which dots stay in
- * flight, and which readers load a tile into registers instead of reading it from the ring. The plan changes no
- * op. */
+ * A batch is the set of tiles that one block loads for one dot. A ring has the number of stages that the innermost
+ * loops around its batches request, or as many as fit into shared memory. If all batches of a ring are outside of
+ * loops, the ring has one stage. If inner loops read the tiles, as attention's loop over K and V reads the tile of Q,
+ * the ring has at most warp_specialize_outer_stages stages. With two stages, the copy of the next tile overlaps these
+ * loops. Two batches share a ring if neither batch is in a loop around the other batch, and if corresponding tiles
+ * have equal ranks and element types (one batch may have vectors in addition). For example, the two loops of causal
+ * attention, with and without a mask, share rings; if one loop has smaller tiles, its tiles use the start of each
+ * buffer. A vector from which the loop computes an operand of a dot goes through the ring of the dot's other operand.
+ * The plan also says which dots stay in flight, and which readers load a tile into registers instead of reading it
+ * from the ring. The plan changes no op. */
 #include "opt/pipeline/plan_rings.h"
 
 #include "ir/target/fragments.h"
@@ -46,8 +46,9 @@ static const struct op *dot_for(const struct take *t)
     return t->put ? first : t->first;
 }
 
-/* Sets *last to the last dot of block b of which b computes an operand from v. Returns false if v has a user outside the
- * block, or a user that is neither elementwise nor broadcasts nor such a dot. */
+/* Sets *last to the last dot of block b of which b computes an operand from v. Returns false if v has a user outside
+ * the block, or a user that is neither such a dot nor an op through which the search continues (elementwise ops, some
+ * shape ops, conversions, to_shared). */
 static bool find_dot_from(const struct value *v, const struct block *b, int depth, const struct op **last)
 {
     if (depth > value_params(v)->pipeline_loops_depth)
@@ -123,7 +124,7 @@ static bool is_vector(const struct op *load)
     return op_result(load)->type->rank == 1;
 }
 
-/* Sets the buffer's type, with the contiguous dimension last, as it is in a tensor_load's tile. */
+/* Sets the buffer's type. The contiguous dimension comes last, as in the tile of a tensor_load. */
 static void choose_type(struct ring_plan *p, struct take *t)
 {
     enum { ROWS, COLUMNS };
@@ -231,10 +232,10 @@ static void note_vector(struct op *o, void *ctx)
     note_take(ctx, o, true);
 }
 
-/* Returns whether batch k can use the ring of batch i, which stands in front of batch k in the program. The buffers of a
- * ring hold the largest tiles of its batches, but tiles of one buffer must have equal elements. One batch may have
- * vectors in addition. Neither batch may stand inside the block of the other: one batch would hold a stage while the
- * other waits for a stage, which is a deadlock. */
+/* Returns whether batch k can use the ring of batch i, which precedes batch k in the program. The buffers of a ring
+ * hold the largest tiles of its batches, but tiles of one buffer must have equal elements. One batch may have vectors
+ * in addition. Neither batch may be inside the block of the other batch: one batch would hold a stage while the other
+ * batch waits for a stage, which is a deadlock. */
 static bool can_share(const struct ring_plan *p, int i, int k)
 {
     const struct batch *a = &p->batches.at[i], *b = &p->batches.at[k];
@@ -315,9 +316,9 @@ static int64_t vector_bytes(const struct ring_plan *p, const struct op *load)
                : 0;
 }
 
-/* Returns the bytes of shared memory that o needs while the rings are live. A buffer inside a loop, or used by a loop,
- * is live together with the rings, because the next iteration of the loop uses the rings again. Other buffers count as
- * 0, because they can take the memory of the rings after its last use. */
+/* Returns the bytes of shared memory that o needs while the rings are live. A buffer inside a loop, or used by a
+ * loop, is live together with the rings, because the next iteration of the loop uses the rings again. Other buffers
+ * count as 0, because such buffers can occupy the memory of the rings after its last use. */
 static int64_t other_bytes_of(const struct op *o, void *ctx)
 {
     const struct ring_plan *p = ctx;
@@ -332,7 +333,8 @@ static int64_t other_bytes_of(const struct op *o, void *ctx)
     return lives_on ? shared_bytes_of(o) : 0;
 }
 
-/* Gives each ring as many stages as the loops ask for, or as many as fit into shared memory. */
+/* Sets each ring's number of stages to the number that the loops request, or to the number that fits into shared
+ * memory. */
 static void choose_stages(struct ring_plan *p)
 {
     const int64_t room =
@@ -388,8 +390,9 @@ static bool goes_into_registers(const struct ring_plan *p, const struct take *t,
     return goes;
 }
 
-/* Finds what the batch's readers do. A dot stays in flight if the loop only carries its accumulator, if the ring has
- * several stages, and if no reader loads a tile of the batch into registers. */
+/* Finds the first reader of the batch, whether readers load a tile into registers, and the wait for a dot that stays
+ * in flight. A dot stays in flight if the loop only carries its accumulator, if the ring has several stages, and if
+ * no reader loads a tile of the batch into registers. */
 static void look_at_readers(struct ring_plan *p, struct batch *g)
 {
     static const int same[RANK_MAX] = {0, 1, 2, 3, 4};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plan_rings.h: the rings of buffers that a producer warp will fill (warp_specialize.c): which tiles go through which
- * ring, and how many stages each ring has. */
+/* plan_rings.h: declares the rings of buffers that a producer warp will fill (warp_specialize.c): which tiles go
+ * through which ring, and how many stages each ring has. */
 #ifndef NESO_OPT_PIPELINE_PLAN_RINGS_H
 #define NESO_OPT_PIPELINE_PLAN_RINGS_H
 
@@ -9,12 +9,12 @@
 
 /* A tile that goes through a ring. The first to_shared of the tile, or of a transposition of the tile, determines the
  * layout of the buffer; if there is none, the layout is that of a TMA box (layout_panels). The last dimension of the
- * buffer is the one that is contiguous in memory. So tiles with the same arrangement in memory have buffers of one
- * type, and their batches can share a ring. Each reader sees the buffer with the order of dimensions that the reader
- * needs, or loads the tile into registers. */
+ * buffer is the dimension that is contiguous in global memory. So tiles with the same arrangement in memory have
+ * buffers of one type, and their batches can share a ring. Each reader sees the buffer with the order of dimensions
+ * that the reader needs, or loads the tile into registers. */
 struct take {
     struct op *load, *put; /* put: NULL if no asynchronous dot reads the tile from a buffer */
-    const struct type *type; /* the buffer's, with one stage */
+    const struct type *type; /* the type of the buffer, with one stage */
     struct op *first; /* the first op of the block that reads the tile; transpositions and conversions do not count */
     struct value *buf;
     int dim[RANK_MAX];   /* buffer dimension i is the tile's dimension dim[i] */
@@ -31,20 +31,21 @@ struct batch {
     /* Some reader loads a tile into registers. Vectors from which the block computes an operand of a dot of the batch
      * do not count: each warp has read such a vector before its part of the dot starts. */
     bool into_registers;
-    /* the wait for the block's only dot, if this dot stays in flight while the next one starts, or NULL */
+    /* the wait for the block's only dot, if this dot stays in flight while the next dot starts, or NULL */
     struct op *wait;
     VEC(struct value *) views; /* the views of the stages in this iteration */
 };
 
 struct ring {
     int first; /* the first batch */
-    /* for each buffer, the take with the most bytes: the buffer has its type, and holds the smaller takes too */
+    /* for each buffer, the take with the most bytes: the buffer has the type of this take, and holds the smaller
+     * takes too */
     VEC(struct take *) largest;
     int stages, bytes; /* the number of stages; the bytes of one stage */
     struct value *full, *empty;
     /* Each warp releases stages itself. If false, one warp releases them for its warpgroup, after a dot of that
-     * warpgroup. A dot in a loop does not suffice for this: the loop may run no iteration, and then nothing ensures
-     * that the other warps have waited for the stage. */
+     * warpgroup. A dot in a loop is not sufficient: the loop may run no iteration, and then the other warps may not
+     * have waited for the stage. */
     bool by_warps;
     struct value *stage, *phase; /* while a role is built: the number of the current stage and its phase */
 };
@@ -62,7 +63,7 @@ void plan_rings(struct ring_plan *p, struct func *f);
 /* Returns the type of a view of one stage of t's buffer, in which dimension d is dimension by[d] of the tile. Sets
  * order[d] to the dimension of the buffer that dimension d of the view is. */
 const struct type *take_view(struct module *m, const struct take *t, const int *by, int *order);
-/* Returns whether a stands in front of b in the same block, or is the same op as b. */
+/* Returns whether a precedes b in the same block, or is the same op as b. */
 bool op_is_before(const struct op *a, const struct op *b);
 /* Returns whether o only transposes a tile, or moves it to other registers. A reader that loads the tile from
  * shared memory does not need such an op. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* producer_slice.c: finds the scalars that the producer warp must compute itself.
  *
- * These scalars are called the slice. They are the coordinates of copies, the bounds of the loops around the copies,
- * the conditions of early returns, and all values from which these are computed. The producer may load such a scalar
- * from memory itself under two conditions. First, no op of the same program writes memory in front of the load, or in
- * a loop around both the op and the load. Second, the consumers execute writes behind the load only after the producer
- * has executed the load (can_load_twice). In front of the first dot, this holds because the consumers write nothing
- * until the producer is ready, and the producer is ready only behind its last such load. In a loop of dots it holds
- * because the consumers wait for tiles that the producer copies behind the load. A write does not count if the program
- * returns after it, because that program does not reach the load. */
+ * These scalars are called the slice. The slice consists of the coordinates of copies, the bounds of the loops around
+ * the copies, the conditions of early returns, and all values from which these scalars are computed. The producer may
+ * load such a scalar from memory itself under two conditions. First, no op of the same program writes memory in front
+ * of the load, or in a loop around both the op and the load. Second, the consumers execute writes behind the load
+ * only after the producer has executed the load (can_load_twice). In front of the first dot, the second condition
+ * holds because the consumers write nothing until the producer is ready, and the producer is ready only behind its
+ * last such load. In a loop of dots, the second condition holds because the consumers wait for tiles that the
+ * producer copies behind the load. A write does not count if the program returns after it, because that program does
+ * not reach the load. */
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/pipeline/pipeline.h"
@@ -101,9 +102,9 @@ static bool need_bounds(struct map *m, const struct op *loop)
     return need(m, op_opnd(loop, 0)) && need(m, op_opnd(loop, 1)) && need(m, op_opnd(loop, 2));
 }
 
-/* Adds v and all values on which v depends. Returns false if one of these values is a tile or a buffer, if an op with
- * regions other than `for` computes it, or if it is the result of an op that is neither pure nor a load that
- * can_load_twice allows. */
+/* Adds v and all values on which v depends. Returns false if one of these values is a tile or a buffer, or if an op
+ * with regions other than `for` computes one of these values. Returns false also if the op that computes a value is
+ * neither pure nor a load that can_load_twice allows. */
 static bool need(struct map *m, const struct value *v)
 {
     if (slice_has(m, v))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* producer_slice.h: the set of scalars that the producer warp (warp_specialize.c) must compute itself. */
+/* producer_slice.h: declares the set of scalars that the producer warp (warp_specialize.c) must compute itself. */
 #ifndef NESO_OPT_PIPELINE_PRODUCER_SLICE_H
 #define NESO_OPT_PIPELINE_PRODUCER_SLICE_H
 
@@ -11,9 +11,9 @@ bool stands_in_loops(const struct op *o);
 /* Returns whether o contains a return. In this case the program returns in both roles. */
 bool is_exit(const struct op *o);
 bool slice_has(struct map *slice, const void *value);
-/* Both functions add values to the slice, and all values on which these depend. They return false if the producer
- * must not compute one of these values (need, in producer_slice.c): for example a tile, the result of an atomic or
- * of an `if`, or a value loaded from memory that may change. */
+/* Both functions add values to the slice, and all values on which the added values depend. Both functions return
+ * false if the producer must not compute one of these values (need, in producer_slice.c). Examples are a tile,
+ * the result of an atomic or of an `if`, or a value loaded from memory that may change. */
 bool slice_add_place(struct map *slice, const struct op *load); /* the coordinates of a load, and the loops' bounds */
 /* Adds the conditions of early returns in b. Returns false also if an op other than `if` contains a return. */
 bool slice_add_exits(struct map *slice, const struct block *b);

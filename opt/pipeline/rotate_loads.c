@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rotate_loads.c: moves loads of a loop to the iteration before the one that uses them.
+/* rotate_loads.c: moves loads of a loop to the iteration before the iteration that uses the loaded values.
  *
  *     for %k = %lo to %hi step %s {                  %first = load %p + %lo, %lo < %hi
  *       %g = load %p + %k                            for %k = %lo to %hi step %s carry(%g = %first) {
@@ -11,16 +11,16 @@
  * Two passes use this rewrite. load_ahead.c moves loads of any tile. pipeline_loops.c copies large tiles to shared
  * memory instead, and moves only loads of scalars, and loads of tiles of indices that take few registers of a thread.
  * In a loop whose dots read only what a producer warp copies, pipeline_loops.c also moves loads of vectors that take
- * few registers, for example scales of rows: a copy to shared memory would need a barrier of all consumers in each
- * iteration. The address of a copy may depend on a moved value, for example on the number of a page or of an expert.
- * In this case pipeline_loops.c loads the value one iteration before it starts the copy.
+ * few registers, for example scales of rows. A copy of such a vector to shared memory would need a barrier of all
+ * consumers in each iteration. The address of a copy may depend on a moved value, for example on the number of a page
+ * or of an expert. In this case pipeline_loops.c loads the value one iteration before it starts the copy.
  *
- * The figure shows where load_ahead.c's loads stand. A load of a scalar or vector stands behind the ops that read the
- * value that it replaces (%g), so that ptxas needs no copy from %next to %g.
+ * The figure shows the places of the loads that load_ahead.c moves. A load of a scalar or vector is placed behind the
+ * ops that read the value that it replaces (%g), so that ptxas needs no copy from %next to %g.
  *
- * A load can move if it is not volatile, if pure ops compute its address, mask and default from the loop's counter and
- * carried values, and if at least one of these three changes in the loop. If the loop writes memory, only loads that
- * are marked as invariant can move. */
+ * A load can move if the load is not volatile, and pure ops compute its address, mask and default from the loop's
+ * counter and carried values. At least one of these three operands must change in the loop. If the loop writes
+ * memory, only loads that are marked as invariant can move. */
 #include "opt/pipeline/rotate_loads.h"
 
 #include "opt/passes.h"
@@ -42,7 +42,7 @@ struct rotation {
 };
 
 /* Returns whether pure ops can compute v from values that are known when an iteration starts. If `next` is true, v
- * stands for the value that it has in the next iteration. */
+ * means the value that v has in the next iteration. */
 static bool is_known(const struct rotation *r, const struct value *v, bool next, int depth)
 {
     if (!v || value_is_outside(v, r->loop))
@@ -210,7 +210,7 @@ static struct op *last_reader(const struct block *body, const struct value *v)
 }
 
 /* Moves a load behind the ops that compute with the value that it replaces, so that the load writes this value's
- * registers. If the load stood in front of these ops, ptxas would copy its result to the registers in the same
+ * registers. If the load were in front of these ops, ptxas would copy its result to the registers in the same
  * iteration, and the copy would wait for the load. */
 static void delay(struct op *load)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rotate_loads.h: moves loads of a loop to the iteration before the one that uses them. */
+/* rotate_loads.h: moves loads of a loop to the iteration before the iteration that uses the loaded values. */
 #ifndef NESO_OPT_PIPELINE_ROTATE_LOADS_H
 #define NESO_OPT_PIPELINE_ROTATE_LOADS_H
 
@@ -23,10 +23,10 @@ bool can_rotate_load(const struct op *load);
 /* If only later iterations of the `for` around the load use its result, returns the carried value that the result
  * replaces: the load can write the registers of this value once the iteration has read it. Otherwise returns NULL. */
 const struct value *value_replaced_by(const struct op *load);
-/* Returns whether o only gives another shape to values, so that its result needs no registers of its own. */
+/* Returns whether o only changes the shape of values, so that its result needs no registers of its own. */
 bool passes_registers(const struct op *o);
-/* Builds the mask of a load whose addresses have type *ptr. Where the scalar `live` is true, it equals `mask`;
- * otherwise it is false for all elements. `mask` may be NULL. */
+/* Builds the mask of a load whose addresses have type *ptr. If the scalar `live` is true, the built mask equals
+ * `mask`; otherwise the built mask is false for all elements. `mask` may be NULL. */
 struct value *load_mask(struct builder *b, struct value *mask, struct value *live, const struct type *ptr);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* schedule_dots.c: starts each dot as soon as its operands exist, and waits for it where its result is first used.
+/* schedule_dots.c: starts each dot as soon as its operands exist, and waits for the dot where its result is first
+ * used.
  *
  *     %s = mma_start %k, %q, 0                    %s = mma_start %k, %q, 0
  *     %s.1 = mma_wait %s                          mbar_wait %do
@@ -12,28 +13,29 @@
  *     %dp.1 = mma_wait %dp                        %ds = mul %p, %dp.1
  *     %ds = mul %p, %dp.1                         %dv.1, %p.1 = mma_wait %dv, %p
  *
- * This is list scheduling of whole ops. A segment is a run of ops of one block. Loops and branches with effects,
+ * The pass is a list scheduler of whole ops. A segment is a run of ops of one block. Loops and branches with effects,
  * volatile loads, atomics and some other ops (WALL) end a segment. The pass places the dots of a segment one by one.
- * The next dot is the first one that depends on no wait that is not placed yet. If there is no such dot, it is the
- * first dot in program order. In front of each dot, the pass places the ops that the dot needs: first those that need
- * no result of a dot in flight, then the others. Reads of vectors in shared memory also stand in front of the dot if
- * their values are used behind the wait for it. Each wait stands directly in front of the first op that needs it.
- * Behind each dot, the pass places the stores, copies and other ops with effects that no later dot needs, because they
- * execute while the dot runs. Each wait leaves as many groups pending as dots have started behind the dot for which it
- * waits. If operand a of a dot is in registers, it becomes an operand and a result of the wait for this dot, so that
- * the registers keep their values until the dot has ended. (keep_operand names two cases that do not need this.)
+ * The next dot is the first dot that depends on no wait that is not placed yet. If there is no such dot, the next dot
+ * is the first dot in program order. In front of each dot, the pass places the ops that the dot needs: first the ops
+ * that need no result of a dot in flight, then the other ops. Reads of vectors in shared memory are also placed in
+ * front of the dot if their values are used behind the wait for the dot. Each wait is placed directly in front of the
+ * first op that needs the wait. Behind each dot, the pass places the stores, copies and other ops with effects that
+ * no later dot needs, because they execute while the dot runs. Each wait leaves as many groups pending as dots have
+ * started behind the dot for which it waits. If operand a of a dot is in registers, operand a becomes an operand and
+ * a result of the wait for this dot, so that the registers keep their values until the dot has ended. (keep_operand
+ * names two cases that do not need this.)
  *
  * The pass leaves a segment as it is in four cases:
- * - The waits do not fit the segment's dots. The only user of each dot's result must be a wait in the segment that
- *   leaves no dot pending and has no other operand, and the segment must have no other wait for a dot.
- * - The segment has only one dot. When the pass moved more ops behind such a dot, mixtures of experts and matrix
- *   products with block scales became 3 to 25 percent slower, because copies started later and values lived longer.
+ * - The waits do not fit the segment's dots. The only user of each dot's result must be a wait in the segment. This
+ *   wait must leave no dot pending, and must have no other operand. The segment must have no other wait for a dot.
+ * - The segment has only one dot. When the pass moved more ops behind such a dot, copies started later and values
+ *   lived longer: mixtures of experts and matrix products with block scales became 3 to 25 percent slower.
  * - ptxas would insert a wait in front of arithmetic on registers that a dot of the previous iteration has written
  *   (C7517).
  * - find_order finds no order in which at most regs_allowed registers are live.
  *
- * A dot that starts early makes accumulators and operands live longer. If these would need too many registers, the
- * pass starts the next dot in program order instead, behind all ops that precede it in the program.
+ * A dot that starts early makes accumulators and operands live longer. If these values would need too many registers,
+ * the pass starts the next dot in program order instead, behind all ops that precede it in the program.
  *
  * A load for a later iteration stays behind the ops that read the value that it replaces (rotate_loads.c).
  *
@@ -58,8 +60,8 @@ enum effect {
     READS_GLOBAL,
     WRITES_GLOBAL,
     IN_SHARED, /* threads access a buffer in shared memory */
-    COPIES,    /* cp.async, the waits for it, fences and barriers */
-    PUTS,      /* bulk stores, and the waits for them */
+    COPIES,    /* cp.async, the waits for cp.async, fences and barriers */
+    PUTS,      /* bulk stores, and the waits for bulk stores */
     AWAITS_PHASE,
     ARRIVES,
     WALL /* ends a segment */
@@ -68,11 +70,11 @@ enum effect {
 struct node {
     struct op *op;
     enum effect effect;
-    VEC(int) before; /* the nodes that must stand in front of this one */
+    VEC(int) before; /* the nodes that must precede this node */
     /* the values in registers that the op defines, and those that the op reads, as indices of segment.held */
     VEC(int) makes, reads;
     bool done;    /* the node is placed */
-    bool wanted;  /* the node is one of those that mark_wanted marks */
+    bool wanted;  /* mark_wanted has marked the node */
     bool blocked; /* the node is a wait for a dot that is not placed yet, or depends on such a wait */
     bool behind;  /* the node is the wait for the dot that mark_behind marks, or depends on this wait */
 };
@@ -182,8 +184,7 @@ static bool may_change(const struct op *load)
     return !op_int(load, ATTR_invariant);
 }
 
-/* Op a stands in front of op b in the program. Returns whether a must stay in front of b, even if b uses no result
- * of a. */
+/* Op a precedes op b in the program. Returns whether a must stay in front of b, even if b uses no result of a. */
 static bool keeps_order(const struct node *a, const struct node *b)
 {
     switch (a->effect) {
@@ -235,7 +236,7 @@ static void note_uses(const struct segment *s, struct node *n, const struct op *
             note_uses(s, n, inner);
 }
 
-/* Adds to the nodes that must precede n those that compute with v. */
+/* Adds to the nodes that must precede n the nodes that compute with v. */
 static void note_readers(const struct segment *s, struct node *n, const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -296,8 +297,8 @@ static int regs_of(const struct segment *s, const struct value *v)
     return tile_regs(v->type, s->func->num_warps, 0);
 }
 
-/* Returns whether the pass counts the registers of v while v is live. It does not count tiles of integers and
- * addresses, because most of these are computed where they are used. */
+/* Returns whether the pass counts the registers of v while v is live. The pass does not count tiles of integers
+ * and addresses, because most of these tiles are computed where they are used. */
 static bool takes_registers(const struct value *v)
 {
     const struct op *o = v->def;
@@ -318,8 +319,8 @@ static bool has_user_in(const struct map *rest, const struct value *v, const str
     return false;
 }
 
-/* Returns the registers of the values that live through `around`: values that are computed in front of it and used
- * inside or behind it. */
+/* Returns the registers of the values that live through `around`: values that are computed in front of `around`, and
+ * used inside or behind `around`. */
 static int regs_through(const struct segment *s, const struct op *around)
 {
     int regs = 0;
@@ -334,7 +335,7 @@ static int regs_through(const struct segment *s, const struct op *around)
     return regs;
 }
 
-/* Notes that a node reads the held value. `reader` is -1 if code behind the segment reads it. */
+/* Notes that a node reads the held value. `reader` is -1 if code behind the segment reads the value. */
 static void note_reader(struct segment *s, int held, int reader)
 {
     const struct node *n = reader < 0 ? NULL : &s->nodes.at[reader];
@@ -347,8 +348,8 @@ static void note_reader(struct segment *s, int held, int reader)
         VEC_PUSH(s->arena, &s->nodes.at[reader].reads, held);
 }
 
-/* Adds v to the held values, and notes the nodes that read it. `maker` is the node that defines v, or -1 if an op in
- * front of the segment does. A dot reads the registers of its operand a until the wait for the dot, so this wait
+/* Adds v to the held values, and notes the nodes that read v. `maker` is the node that defines v, or -1 if an op in
+ * front of the segment defines v. A dot reads the registers of its operand a until the wait for the dot, so this wait
  * counts as the reader of operand a. */
 static void hold(struct segment *s, struct value *v, int maker, const struct map *behind)
 {
@@ -396,8 +397,8 @@ static int64_t bytes_of(const struct op *o, void *ctx)
     return shared_bytes_of(o);
 }
 
-/* Returns the number of registers that a thread may use. If the role of the thread has a limit, this is the number.
- * Otherwise it is the number with which two CTAs fit on an SM, or, if shared memory has no space for two CTAs, the
+/* Returns the number of registers that a thread may use. If the role of the thread has a limit, returns this limit.
+ * Otherwise returns the number with which two CTAs fit on an SM or, if shared memory has no space for two CTAs, the
  * maximum for one CTA. */
 static int most_regs(const struct func *f)
 {
@@ -537,7 +538,7 @@ static bool is_used_behind(const struct segment *s, const struct value *v)
 
 /* Places the reads of vectors in shared memory whose values are first needed behind the wait for the dot. The latency
  * of such a read passes before the dot starts. Between the start and the wait, the read would delay the arithmetic
- * that stands behind the wait. */
+ * behind the wait. */
 static void place_vector_reads(struct segment *s, int dot)
 {
     mark_blocked(s);
@@ -550,9 +551,9 @@ static void place_vector_reads(struct segment *s, int dot)
     }
 }
 
-/* Places the ops that the dot needs, and then the dot. The ops that are not blocked come first, then the blocked ones,
+/* Places the ops that the dot needs, and then the dot. The ops that are not blocked come first, then the blocked ops,
  * and last the op that computes the accumulator. A wait is placed directly in front of the first op that depends on
- * it. Vectors are read early only if at most `room` registers are live then. */
+ * the wait. Vectors are read early only if at most `room` registers are live then. */
 static void start_dot(struct segment *s, int dot, int room)
 {
     const int acc = accumulator_of(s, &s->nodes.at[dot]);
@@ -611,7 +612,7 @@ static int place_before_first_dot(struct segment *s)
 }
 
 /* Finds an order that starts dots early. Where more than `room` registers would then be live, the function instead
- * starts the next dot in program order, behind all ops that precede it. */
+ * starts the next dot in program order, behind all ops that precede this dot. */
 static void find_order_in(struct segment *s, int room)
 {
     for (int dot; (dot = next_dot(s)) >= 0;) {
@@ -661,7 +662,7 @@ static void set_pending(struct segment *s)
     }
 }
 
-/* Returns whether another dot, whose wait stands behind `wait`, also reads the value `a`. */
+/* Returns whether another dot, whose wait is behind `wait`, also reads the value `a`. */
 static bool is_read_longer(const struct value *a, const struct op *wait)
 {
     for (const struct use *u = a->uses; u; u = u->next)
@@ -671,9 +672,9 @@ static bool is_read_longer(const struct value *a, const struct op *wait)
     return false;
 }
 
-/* If operand a of the dot is in registers, makes it an operand and a result of the wait for the dot, so that these
- * registers keep their values until the wait. This is not needed if the wait stands directly behind the dot, or if a
- * later wait keeps the operand anyway. */
+/* If operand a of the dot is in registers, makes operand a an operand and a result of the wait for the dot, so that
+ * these registers keep their values until the wait. The dot stays as it is if the wait is directly behind the dot, or
+ * if a later wait keeps the operand anyway. */
 static void keep_operand(struct op *dot)
 {
     struct value *a = op_opnd(dot, DOT_a), *sum = op_result(dot);
@@ -718,7 +719,7 @@ static void rewrite(struct segment *s)
 
 /* Finds an order for which the allowed registers suffice. Dots that start early may leave too few registers for the
  * ops behind them. In this case the function tries again with a lower limit for early dots, so that fewer dots start
- * early. Returns false if it finds no order. */
+ * early. Returns false if there is no such order. */
 static bool find_order(struct segment *s)
 {
     enum { PARTS = 8 };

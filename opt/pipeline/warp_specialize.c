@@ -25,14 +25,14 @@
  * batch carry the number and the phase of the current stage of the batch's ring. So the ring continues where it
  * stopped when an inner loop starts again, and when the next loop starts. A phase is a parity. A wait for parity 1
  * passes at a new mbarrier, so the producer's first iterations find all stages empty. The producer initializes the
- * mbarriers itself and does not wait for the consumers. Its first copies therefore start 600 cycles earlier than
- * behind a barrier of all threads; a matrix product of size 1024 takes 16,000 cycles.
+ * mbarriers itself and does not wait for the consumers. The producer's first copies therefore start 600 cycles
+ * earlier than behind a barrier of all threads; a matrix product of size 1024 takes 16,000 cycles.
  *
- * A dot stays in flight while the next one starts if the loop does nothing with the dot's accumulator but carry it, if
- * the ring has several stages, and if no reader loads a tile of the batch into registers. The wait then leaves one dot
- * pending. (If the loop stores an operand of the dot to a buffer, the wait for the previous dot stands in front of
- * this store instead.) The consumers release the stage of the previous iteration, and a wait for all dots follows the
- * loop.
+ * A dot stays in flight while the next dot starts if three conditions hold. The loop does nothing with the dot's
+ * accumulator but carry it. The ring has several stages. No reader loads a tile of the batch into registers. The wait
+ * then leaves one dot pending. (If the loop stores an operand of the dot to a buffer, the wait for the previous dot
+ * is in front of this store instead.) The consumers release the stage of the previous iteration, and a wait for all
+ * dots follows the loop.
  *
  * producer_slice.c finds the scalars that the producer must compute itself. The producer can follow only `for` loops,
  * not `while` loops; raise_tma_load.c checks this before it makes a tensor_load. */
@@ -54,7 +54,7 @@ struct specialize {
     struct arena *arena;
     struct ring_plan plan;
     struct map copy; /* from each value of the program to the value that the producer has instead */
-    /* the op behind which both roles are ready, or NULL if they are ready from the start */
+    /* the op behind which both roles are ready, or NULL if both roles are ready from the start */
     const struct op *begins;
     bool is_ready; /* while the producer is built: its code already contains `ready` */
 };
@@ -287,7 +287,8 @@ static struct op *last_user(struct specialize *w, const struct batch *g)
     return last;
 }
 
-/* Returns the last wait in o's block for a dot that the loop o leaves in flight; o, if there is none. */
+/* Returns the last wait in o's block for a dot that the loop o leaves in flight; returns o if there is no such
+ * wait. */
 static struct op *wait_behind(struct op *o)
 {
     struct op *last = o;
@@ -333,10 +334,10 @@ struct op *wait_of_carried_dot(const struct block *body)
     return around ? wait : NULL;
 }
 
-/* Leaves one dot in flight while the next one starts. The stage of a dot is released behind the wait for this dot, one
- * iteration later. If the loop computes an operand of the dot, this operand has only one buffer. The wait for the
- * previous dot then stands in front of the store to this buffer, and the ops in front of the wait run during the
- * previous dot. */
+/* Leaves one dot in flight while the next dot starts. The stage of a dot is released behind the wait for this dot,
+ * one iteration later. If the loop computes an operand of the dot, this operand has only one buffer. The wait for the
+ * previous dot is then in front of the store to this buffer, and the ops in front of the wait run during the previous
+ * dot. */
 static void leave_one_in_flight(struct batch *g, struct ring *r)
 {
     struct op *loop = g->block->parent, *end = block_terminator(g->block), *wait = g->wait, *put = NULL;
@@ -361,8 +362,8 @@ static void leave_one_in_flight(struct batch *g, struct ring *r)
     advance(&b, r);
 }
 
-/* Returns whether the ring is used again behind the loop, by a later batch, or in the next iteration of a loop
- * around it. */
+/* Returns whether the ring is used again behind the loop: by a later batch, or in the next iteration of a loop
+ * around this loop. */
 static bool goes_on(const struct specialize *w, const struct batch *g, const struct op *loop)
 {
     const struct batch *last = g;

@@ -98,8 +98,8 @@ static struct value *quotient_of(struct builder *b, struct value *x, uint64_t by
     return k ? build_binary(b, OP_shru, x, build_const_int(b, x->type, k)) : x;
 }
 
-/* The divisions to replace. The pass finds all divisions before it replaces the first one, because a dividend may
- * itself be a quotient. */
+/* The divisions to replace. The pass finds all divisions before it replaces the first division, because a
+ * dividend may itself be a quotient. */
 struct divisions {
     struct arena *arena;
     VEC(struct op *) found;

@@ -6,9 +6,9 @@
  *
  * The pass walks regions in order with a scoped hash table, which holds the ops that dominate the current op. A load
  * can replace another only if no op between them may write, so the load's entry records the number of writes before
- * the load. Loads are equal even if their eviction priorities differ; that of the first load stays. An assertion
- * disappears if an earlier one has the same condition and mask. The pass does not replace ops with regions. Needs:
- * valid SSA. Leaves: no new dead ops. */
+ * the load. Loads are equal even if their eviction priorities differ; the first load keeps its priority. An assertion
+ * disappears if an earlier assertion has the same condition and mask. The pass does not replace ops with regions.
+ * Needs: valid SSA. Leaves: no new dead ops. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -55,7 +55,7 @@ static uint64_t hash_op(const struct op *o)
     uint64_t h = (uint64_t)o->code;
     for (int i = 0; i < o->nopnds; i++)
         h = (op_has(o, COMMUTES) ? h : h * 31) + hash_opnd(o, i);
-    if (o->code == OP_assert) /* its text does not count */
+    if (o->code == OP_assert) /* the text of an assertion does not count */
         return h;
     for (int i = 0; i < o->nattrs; i++)
         if (!is_evict(o, i))

@@ -9,13 +9,13 @@
  *                                                     %t = load %p : tile<8xi32>
  *                                                     %q = reshape (broadcast (expand_dims %t)) : tile<64xi32>
  *
- * For example, eight packed weights share a word, and a group of weights shares a scale. Neighbouring elements
- * along a dimension are then loaded from the same address under the same mask (axis_info.c gives the length of such
+ * For example, eight packed weights share a word, and a group of weights shares a scale. Neighbouring elements along
+ * a dimension are then loaded from the same address under the same mask (axis_info.c computes the length of such
  * runs). The pass loads the first element of each run, which saves copies, registers and index arithmetic. The pass
- * clones the pure ops that compute the address from ranges and scalars; the clones compute the addresses of the
- * first elements only. If the address depends on other values, the load stays unchanged. If a loop carries the
- * pointers, the pass makes it carry the pointers of the first elements too. Leaves: the original ops without uses,
- * for dce. */
+ * clones the pure ops that compute the address from ranges and scalars; the clones compute the addresses of the first
+ * elements only. If the address depends on other values, the load stays unchanged. If a loop carries the pointers,
+ * the pass makes the loop carry the pointers of the first elements too. Leaves: the original ops without uses, for
+ * dce. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fix_order.c: in kernels launched with `deterministic`, gives every sum of floats a fixed order of additions. The
- * order depends only on the source and on the length of the axis, but not on the number of warps, the layout, the
- * tile's other dimensions, the grid, or promises about the arguments.
+/* fix_order.c: in kernels launched with `deterministic`, makes the order of additions of every sum of floats fixed.
+ * The order depends only on the source and on the length of the axis. The order does not depend on the number of
+ * warps, the layout, the tile's other dimensions, the grid, or promises about the arguments.
  *
  *     %s = reduce %x axis=1 {add} : 4x8      =>     %p = reshape %x : 16x2x1        bit 0 of the axis
  *                                                   %q = reduce %p axis=1 {add}
@@ -183,11 +183,11 @@ static struct value *equals(struct scanning *s, struct value *i, int64_t x)
     return build_cmp(&s->b, PRED_eq, i, build_const_int(&s->b, i->type, x));
 }
 
-/* `before` holds, for each pair of blocks, the total of all elements that precede the pair; it is NULL if there is
- * only one pair. `totals` holds the totals of the blocks, as pairs. Computes, for each block, the total of all
+/* `before` holds, for each pair of blocks, the total of all elements that precede the pair; `before` is NULL if there
+ * is only one pair. `totals` holds the totals of the blocks, as pairs. Computes, for each block, the total of all
  * elements that precede the block. For a pair's first block, this is the value of `before` for the pair; for its
- * second block, this value is combined with the total of the first block. The result for the first block of the
- * axis is meaningless. */
+ * second block, this value is combined with the total of the first block. The result for the first block of the axis
+ * is meaningless. */
 static struct value **split_blocks(struct scanning *s, struct value *const *before,
                                    struct value *const *totals, int bits)
 {
@@ -288,8 +288,8 @@ bool atomic_depends_on_order(const struct op *o)
     return rmw == RMW_fadd || rmw == RMW_xchg || has_uses(op_result(o));
 }
 
-/* Returns whether a dot is too small for tensor cores, although they support its types. Its products are then added
- * in another order than those of larger tiles. */
+/* Returns whether a dot is too small for tensor cores, although they support its types. The products of such a dot
+ * are added in another order than the products of larger tiles. */
 static bool is_too_small(const struct op *o)
 {
     enum { HALF = 16, ROWS = 16, COLUMNS = 8, INNER = 16 };

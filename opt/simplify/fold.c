@@ -23,10 +23,10 @@
  *     same way.
  *   - A comparison that the operands' bounds decide (value_range.h) becomes a constant, and a mask that is constant
  *     for all elements disappears.
- *   - `and` of two comparisons of an integer with constants becomes false or one of the two, if one rules out or
- *     implies the other. A choice of a choice by the same condition becomes one choice.
- *   - A comparison of sign-extended elements with a scalar becomes a comparison of the narrow elements, if these are
- *     not negative.
+ *   - `and` of two comparisons of an integer with constants becomes false if one comparison rules out the other, and
+ *     becomes one of the two if it implies the other. Nested selects by the same condition become one select.
+ *   - A comparison of sign-extended elements with a scalar becomes a comparison of the narrow elements, if the narrow
+ *     elements are not negative.
  *   - An `if` with a constant condition becomes the region that it selects, and a `for` without iterations becomes
  *     its initial values. A sum over x + 0 becomes the sum over x, plus 0.
  *
@@ -451,8 +451,8 @@ static struct value *halved_comparison(struct builder *b, const struct op *o)
     return build_cmp(b, (enum pred)op_int(o, ATTR_pred), x[0], x[1]);
 }
 
-/* Simplifies a comparison of integers: folds it to a constant if possible, or narrows it. If it compares an i1 or a
- * widened i1 with 0, replaces it by the i1 or the negated i1. */
+/* Simplifies a comparison of integers: folds the comparison to a constant if possible, or narrows it. Replaces a
+ * comparison of an i1, or of a widened i1, with 0 by the i1 or the negated i1. */
 static struct value *comparison(struct builder *b, const struct op *o)
 {
     if (o->code != OP_cmp || type_is_float(op_opnd(o, 0)->type))
@@ -495,7 +495,7 @@ static struct value *bounded_by(const struct value *v, struct bounds *r)
     return op_opnd(o, 0);
 }
 
-/* Folds `and` of two comparisons of an integer with constants, if one implies the other or rules it out. */
+/* Folds `and` of two comparisons of an integer with constants, if one comparison implies or rules out the other. */
 static struct value *conjunction(struct builder *b, const struct op *o)
 {
     struct bounds x, y;
@@ -519,7 +519,7 @@ static struct value *choice(struct builder *b, const struct op *o)
         return x;
     if (const_bits(c, &bits))
         return bits ? x : y;
-    /* not if y is such a select: then `select c, y + x, y` would no longer be an addition under a predicate */
+    /* if y is such a select, no rewrite: `select c, y + x, y` would no longer be an addition under a predicate */
     if (def_if(x, OP_select) && op_opnd(x->def, 0) == c)
         return build_select(b, c, op_opnd(x->def, 1), y);
     if (x->type != c->type)
@@ -578,7 +578,7 @@ static struct value *cast(struct builder *b, const struct op *o)
         return same || inner->code == OP_zext || inner->code == OP_sext ? resize(b, inner->code, x, elem)
                                                                         : NULL;
     case OP_bitcast: return same ? build_cast(b, OP_bitcast, x, elem) : NULL;
-    /* A truncation of an extension gives the original value. Exception: an infinity of 8 bits becomes finite. */
+    /* A truncation of an extension returns the original value, except that an infinity of 8 bits becomes finite. */
     case OP_ftrunc:
         return inner->code == OP_fext && x->type == op_result(o)->type && width_of(x) > 8 ? x : NULL;
     default: return NULL;
@@ -694,9 +694,9 @@ static bool can_broadcast(const struct type *from, const struct type *to)
     return type_is_tile(to) || !type_is_tile(from);
 }
 
-/* Rewrites (x op y) op z as x op (y op z), where y and z are splats or broadcasts of smaller values. One of these values
- * must be broadcastable to the other's shape, in which y op z is then computed. The op is xor or, under fp_reassoc
- * because the rounding changes, a product of floats. */
+/* Rewrites (x op y) op z as x op (y op z), where y and z are splats or broadcasts of smaller values. One of y and z
+ * must be broadcastable to the shape of the other, in which y op z is then computed. The op is xor or, under
+ * fp_reassoc because the rounding changes, a product of floats. */
 static struct value *join_repeated(struct builder *b, const struct op *o)
 {
     bool scales = o->code == OP_mul && b->func->fp_reassoc && !type_is_int(op_result(o)->type);
@@ -800,7 +800,7 @@ static bool is_sum(const struct op *o)
            op_opnd(add, 0) != op_opnd(add, 1) && op_opnd(add->next, 0) == op_result(add);
 }
 
-/* Rewrites sum(x + 0) as sum(x) + 0. Both are +0 even if all elements are -0: then sum(x) is -0, and sum(x) + 0 is
+/* Rewrites sum(x + 0) as sum(x) + 0. If all elements are -0, both sums are +0: sum(x) is then -0, and -0 + 0 is
  * +0. */
 static bool take_zero_out(struct op *o)
 {
@@ -831,8 +831,8 @@ static struct value *without_axis(struct builder *b, const struct value *c, int 
     return build_reshape(b, x, t->rank, t->shape);
 }
 
-/* Rewrites sum(select c, x, 0) as select c, sum(x), 0, if c has equal values along the axis. This needs one select
- * instead of one for each element, and lets fma sum products in x. */
+/* Rewrites sum(select c, x, 0) as select c, sum(x), 0, if c has equal values along the axis. The result has one
+ * select instead of one for each element, and lets fma sum products in x. */
 static bool take_choice_out(struct op *o)
 {
     const struct op *choice = is_sum(o) ? op_opnd(o, 0)->def : NULL;

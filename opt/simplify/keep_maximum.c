@@ -21,9 +21,9 @@
  * In exact arithmetic, the results do not depend on the number that is used as the maximum (maximum_weights.c checks
  * this). A value that does depend on this number is said to have a weight. So only the range of floats limits the
  * choice: the loop keeps %m as long as no sum of a row's exponentials exceeds 2^slack, and computes the new maximum
- * otherwise. If a sum is inf or NaN, the comparison is false, and the loop computes the new maximum. This happens in
- * the first iteration, where %m is -inf, for rows whose elements have all been masked so far, and for rows with a
- * NaN.
+ * otherwise. If a sum is inf or NaN, the comparison is false, and the loop computes the new maximum. The comparison
+ * is false in the first iteration, where %m is -inf, for rows whose elements have all been masked so far, and for
+ * rows with a NaN.
  *
  * The vote needs no sum over lanes: each lane compares the sum of its own elements. If the loop only accumulates
  * the sums of rows, as in %l above, it carries a partial sum for each lane, and the partial sums are added after
@@ -192,8 +192,8 @@ static bool choose_ops(struct keeping *k)
     return true;
 }
 
-/* Returns whether v is a difference of the old and the new maximum, possibly times a factor, so that its
- * exponential is 1 if the two are equal. */
+/* Returns whether v is a difference of the old and the new maximum, possibly times a factor, so that the
+ * exponential of v is 1 if the two maxima are equal. */
 static bool is_ratio(const struct keeping *k, const struct value *v, bool is_factor)
 {
     const struct op *o = v->def;
@@ -332,7 +332,8 @@ static struct op *build_branch(struct keeping *k, struct op *at, struct value *k
     return branch;
 }
 
-/* Moves the product `mul` into a branch, so that it is skipped if the maximum is kept: operand `side` is then 1. */
+/* Moves the product `mul` into an arm of a branch. The arm does not run if the maximum is kept, because operand
+ * `side` is then 1. */
 static void skip_product(struct op *mul, int side, struct value *keep)
 {
     struct builder b = build_before(mul);
@@ -363,7 +364,7 @@ static bool repeats_one(const struct keeping *k, const struct value *v)
     return repeats && is_one(k, v);
 }
 
-/* Moves the ops that depend on the maximum, but do not belong into the branch, to after the branch. */
+/* Moves the ops that depend on the maximum, but are not in the branch, to after the branch. */
 static void move_behind(struct keeping *k)
 {
     for (struct op *next, *o = k->m.max; o != k->place; o = next) {
@@ -461,8 +462,8 @@ static struct value *sum_like(struct builder *b, const struct op *sum, struct va
     return op_result(o);
 }
 
-/* The loop carries the sum as l * a + sum. Makes the loop carry a partial sum for each lane, and adds these after
- * the loop:
+/* The loop carries the sum as l * a + sum. Makes the loop carry a partial sum for each lane, and adds the partial
+ * sums after the loop:
  *
  *     %r = reduce %p axis=1 {add} : 128     =>     %r = reduce (reshape %p : 128x32x4) axis=1 {add} : 128x4
  *     %u = add (mul %l, %a), %r                    %u = add (mul %l, (broadcast %a)), %r

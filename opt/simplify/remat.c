@@ -8,13 +8,12 @@
  *                                                    %y = mul %x.1, %r
  *
  * If a value is used before and after the reduction of a row, it is live during the reduction. If a few cheap ops
- * compute the value from 16-bit floats, only the 16-bit floats need to stay live. They take half the registers, so
- * more programs fit on an SM and hide the latency of memory. `opaque` keeps ptxas from merging the two
+ * compute the value from 16-bit floats, only the 16-bit floats need to stay live. The 16-bit floats occupy half the
+ * registers, so more programs fit on an SM and hide the latency of memory. `opaque` keeps ptxas from merging the two
  * computations. Rematerialization costs instructions. So the pass changes nothing if the programs that fit on an SM
- * without rematerialization already have enough bytes in flight, or if rematerialization would not let more
- * programs fit. A program loads nothing during a reduction, so the number of bytes that must be in flight grows
- * with the number of reductions. Reductions of small tiles do not count. Needs: layouts. Leaves: the same
- * values. */
+ * without rematerialization already have enough bytes in flight, or if rematerialization would not let more programs
+ * fit. A program loads nothing during a reduction, so the number of bytes that must be in flight grows with the
+ * number of reductions. Reductions of small tiles do not count. Needs: layouts. Leaves: the same values. */
 #include "opt/passes.h"
 
 enum { NARROW_BITS = 16, WIDE_BITS = 32, BYTE_BITS = 8 };
@@ -162,7 +161,7 @@ static struct value *rematerialize(struct remat *a, struct builder *b, struct va
     return copy;
 }
 
-/* -- are there enough registers to keep the values live? -- */
+/* -- whether all values can stay live -- */
 
 static bool ends_part(const struct remat *a, const struct op *o)
 {
@@ -213,9 +212,9 @@ static int programs_keeping(const struct remat *a, int bits)
     return target_ctas(t, 32 * a->func->num_warps, regs, 0);
 }
 
-/* Returns whether all values can stay live, because rematerialization does not help at the end of any part. It
- * helps if the programs that fit on an SM do not have enough bytes of rows in flight, and if more programs fit with
- * rematerialization. */
+/* Returns whether all values can stay live, because rematerialization does not help at the end of any part.
+ * Rematerialization helps if the programs that fit on an SM do not have enough bytes of rows in flight, and if more
+ * programs fit with rematerialization. */
 static bool has_room(const struct remat *a, int nparts)
 {
     for (int part = 0; part < nparts - 1; part++) {

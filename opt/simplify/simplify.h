@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* simplify.h: the passes of this folder remove ops or replace them by cheaper ones, without changing results. In
+/* simplify.h: the passes of this folder remove ops or replace ops by cheaper ops, without changing results. In
  * reading order: fold.c (constants and identities), cse.c, licm.c, dce.c, sink.c; unroll.c, single_trip_loops.c and
  * dedup_loads.c, which rewrite loops and loads of traced functions; fix_order.c (deterministic kernels);
  * keep_maximum.c (kernels with fp_reassoc); cheap_division.c, which runs late; remat.c, which runs on scheduled
@@ -15,9 +15,9 @@ bool attrs_equal(const struct op *a, const struct op *b);
 
 /* -- dce.c -- */
 bool op_is_dead(const struct op *o); /* whether o has neither a use nor a side effect */
-/* Builds a new `for` before `old` and moves the body of `old` into it; the caller erases `old`. The new loop
- * carries the values of `old` for which `keep` is true (NULL: all), and nmore further values, whose initial values
- * are `more`. The caller appends the values that the body yields for these (loop_yield). */
+/* Builds a new `for` before `old` and moves the body of `old` into it; the caller erases `old`. The new loop carries
+ * the values of `old` for which `keep` is true (NULL: all), and nmore further values, whose initial values are
+ * `more`. The caller appends the values that the body yields for the further values (loop_yield). */
 struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value *const *more);
 /* Appends `more` to the values that the loop's body yields. */
 void loop_yield(struct op *loop, int nmore, struct value *const *more);

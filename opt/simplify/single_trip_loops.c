@@ -10,18 +10,18 @@
  *       %b = load (X + %j + cols), %j + cols < %n        (uses of %b become %a)
  *       .. }
  *
- * Kernels that process rows of any length in blocks are often launched with blocks at least as long as a row, so
- * that each loop runs once. The pass replaces loops with the same bounds by the bodies of their first iterations if
- * these bodies share a tile: two loads have equal addresses and masks, and no write between them may change the
- * tile. Guards ensure that the loops run exactly one iteration. If a guard fails, the launch uses the fallback
- * kernel, which is compiled without this pass.
+ * Kernels that process rows of any length in blocks are often launched with blocks at least as long as a row, so that
+ * each loop runs once. The pass replaces loops with the same bounds by the bodies of their first iterations if these
+ * bodies share a tile. Two loads share a tile if they have equal addresses and masks, and if no write between them
+ * may change the tile. Guards ensure that the loops run exactly one iteration. If a guard fails, the launch uses the
+ * fallback kernel, which is compiled without this pass.
  *
  * The other loads of these loops (for example of weights) move to directly after the first load of a shared tile,
  * as far as registers allow. All loads are then in flight together, instead of starting after each reduction.
  *
- * The pass does not change kernels with dots: for them, copies by tensor maps, which need other guards, are faster.
- * Nor does it change kernels during which other programs may change memory (atomics, volatile loads, inline
- * assembly). Needs: traced ops after cse, so that equal bounds are one value. Leaves: the ops of the first
+ * The pass does not change kernels with dots: in such kernels, copies by tensor maps, which need other guards, are
+ * faster. Nor does the pass change kernels during which other programs may change memory (atomics, volatile loads,
+ * inline assembly). Needs: traced ops after cse, so that equal bounds are one value. Leaves: the ops of the first
  * iterations, for fold. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
@@ -99,8 +99,8 @@ static bool is_i32(const struct value *v)
     return type_elem_bits(v->type) == 32;
 }
 
-/* Adds a guard which requires that p - q + more >= 0, unless this is always true. Returns false if it is always
- * false, or if the launcher cannot compute it. */
+/* Adds a guard which requires that p - q + more >= 0, unless this condition is always true. Returns false if the
+ * condition is always false, or if the launcher cannot compute the condition. */
 static bool guard_least(struct single_trip *x, const struct poly *p, const struct poly *q, int64_t more)
 {
     struct poly d, c = poly_int(more);
@@ -113,8 +113,8 @@ static bool guard_least(struct single_trip *x, const struct poly *p, const struc
     return e && poly_expr(x->t, &d, e);
 }
 
-/* Adds a guard which requires that p fits in 32 bits, because the launcher computes with 64 bits and the kernel
- * with 32. */
+/* Adds a guard which requires that p fits in 32 bits, because the launcher computes with 64 bits, and the kernel
+ * with 32 bits. */
 static bool guard_i32(struct single_trip *x, const struct poly *p)
 {
     const struct poly none = poly_int(0);

@@ -8,12 +8,12 @@
  *     }                                                  %c = addptr %p, %o
  *     store %c, %x                                       store %c, %x
  *
- * A pure op moves to directly before its first user if a loop is between the two, and if keeping its operands live
- * throughout the loop takes no more registers than keeping its results live. The pass walks from the end of the
- * block to its start, so that users move before the ops that compute their operands. Ops do not move past a loop
- * that waits for other programs (a lock): the other programs may wait for the code after that loop. If a dot is
- * still in flight after the loop, scalars move before the wait for this dot, so that threads compute them while the
- * dot runs. Needs: layouts. */
+ * A pure op moves to directly before its first user if a loop is between the two ops. The op's operands, live
+ * throughout the loop, must take no more registers than its results would take. The pass walks from the end of the
+ * block to its start, so that users move before the ops that compute their operands. Ops do not move past a loop that
+ * waits for other programs (a lock): the other programs may wait for the code after that loop. If a dot is still in
+ * flight after the loop, scalars move before the wait for this dot, so that threads compute them while the dot runs.
+ * Needs: layouts. */
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -138,8 +138,8 @@ static bool waits_for_others(struct op *loop)
 }
 
 /* Returns whether an op may move to before `wait`, a wait for a dot, without taking the registers of the dot's
- * operand a, which must keep their values until the wait. They keep their values if operand a is also an operand of
- * the wait. If the dot reads operand a from shared memory, there are no such registers. */
+ * operand a, which must keep their values until the wait. These registers keep their values if operand a is also an
+ * operand of the wait. If the dot reads operand a from shared memory, there are no such registers. */
 static bool keeps_operand(const struct op *wait)
 {
     const struct op *dot = op_opnd(wait, 0)->def;
@@ -184,7 +184,7 @@ static bool goes_along(const struct sink *s, const struct op *o)
 }
 
 /* Returns whether o is a scalar each of whose users is after the next loop, or is itself a scalar that will move
- * there. */
+ * to after the next loop. */
 static bool is_wanted_behind(const struct sink *s, const struct op *o)
 {
     bool wanted = can_move(o) && !type_is_tile(op_result(o)->type) && op_result(o)->uses;
