@@ -41,8 +41,8 @@ struct fallback {
     enum variant which;
     enum rows rows; /* the alignment of rows for which the fallback is compiled */
     struct rebuild made;
-    void *loaded; /* the loaded code; NULL if it cannot be loaded, for the reason in `why`, or would not be used
-                   * (is_pointless) */
+    /* the loaded code; NULL if it cannot be loaded, for the reason in `why`, or would be useless (is_pointless) */
+    void *loaded;
     struct fault why;
     bool is_missing; /* the kernel's bundle does not have it */
     struct map_cache *_Atomic maps;
