@@ -81,8 +81,8 @@ static neso_status diag_status(const struct diag *d)
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
 {
     struct diag *d = &m->diag;
-    /* Some fields of the evaluator may point into stack frames that a longjmp removes. After a longjmp, they get
-     * their values in this copy again. */
+    /* Some fields of the evaluator may point into stack frames that a longjmp removes. After a longjmp, guard restores
+     * these fields from this copy. */
     const struct eval before = m->eval;
     size_t limit = m->arena.limit_bytes;
     jmp_buf here, *outer = d->fatal;
@@ -119,8 +119,8 @@ static void module_free(void *ctx, void *p, size_t bytes)
     chunk_pool_free(&m->context->chunks, p, bytes);
 }
 
-/* Reports that memory is exhausted. It lifts the memory limit so that the message can be allocated. If allocating
- * the message fails too, the arena calls this function again; this second call unwinds without a message. */
+/* Reports that memory is exhausted. It lifts the memory limit so that the message can be allocated. If allocating the
+ * message fails too, the arena calls this function again; the second call unwinds without a message. */
 static void memory_failed(void *ctx, size_t asked_bytes)
 {
     struct neso_module *m = ctx;

@@ -22,12 +22,12 @@ struct budget {
     int64_t time_ms;     /* the time limit that set the deadline */
     atomic_llong steps;  /* steps counted so far */
     int64_t step_limit;  /* 0: no limit */
-    int (*cancelled)(void *user); /* returns whether the user wants the call to end; NULL: never */
+    int (*cancelled)(void *user); /* returns whether the user cancels the call; NULL: the user cannot cancel it */
     void *user;
 };
 
-/* An operation on a tile or tensor counts one step for each STEP_ELEMS elements that it computes. It checks the
- * budget at least once in ELEMS_UNASKED elements, which take less than a millisecond. */
+/* An operation on a tile or tensor counts one step for each STEP_ELEMS elements that it computes. The operation checks
+ * the budget at least once in ELEMS_UNASKED elements; computing so many elements takes less than a millisecond. */
 enum { STEP_ELEMS = 1024, ELEMS_UNASKED = 1 << 16 };
 
 double seconds_now(void); /* time of a monotonic clock */

@@ -3,7 +3,7 @@
  * programs that must compile nothing.
  *
  *     neso bundle 1
- *     compiler 7d03...                  the version of neso that made it, which alone can read its launch plans
+ *     compiler 7d03...                  the version of neso that made the bundle; only it can read the launch plans
  *
  *     kernel scale                      the key of an entry: its fields, in this order
  *     signature *fp32:16, i32, 256
@@ -15,11 +15,11 @@
  *
  *     choice scale                      another kind of entry: what autotuning chose
  *     ...
- *     sum 9f86...                       SHA-256 of all before it
+ *     sum 9f86...                       SHA-256 of all preceding bytes
  *
  * A record consists of such keys without the contents of entries: `neso bundle` compiles a record into a bundle, and
  * neso_bundle_check compares a bundle with a record. The field `source` is a digest of the traced IR, so an edited
- * kernel does not match. A context that uses a bundle compiles nothing: it takes a kernel from the bundle, or reports
+ * kernel does not match. A context that uses a bundle compiles nothing: it reads a kernel from the bundle, or reports
  * which fields of the kernel's key differ from those of the most similar entry. */
 #include "runtime/bundle.h"
 #include "runtime/runtime.h"
@@ -366,7 +366,7 @@ neso_status neso_bundle_join(neso_context *context, const char *const *texts, co
     if (status == NESO_OK) {
         *text = j.out.s;
         *length = j.out.len;
-        if (context->reported) /* the context keeps m, which has no messages, because m owns the text */
+        if (context->reported) /* m has no messages, but the context keeps m because m owns the text */
             module_drop(context->reported);
         context->reported = m;
         return status;
@@ -646,7 +646,7 @@ static void take_as(struct neso_kernel *k, const struct bundle_entry *e, struct 
     take(k, e);
 }
 
-/* For options without a signature: takes the only entry that matches the other options, or reports an error if several
+/* For options without a signature: reads the only entry that matches the other options, or reports an error if several
  * match. Returns false if no entry matches. */
 static bool find_only(struct neso_kernel *k)
 {

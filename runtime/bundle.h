@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.h: declares the functions on bundles. A bundle is a file with compiled kernels; a context that uses one
+/* bundle.h: declares the functions on bundles. A bundle is a file with compiled kernels. A context that uses a bundle
  * compiles nothing. bundle.c describes the format. */
 #ifndef NESO_RUNTIME_BUNDLE_H
 #define NESO_RUNTIME_BUNDLE_H
@@ -33,7 +33,7 @@ void bundle_close(struct bundle *b, const struct memory *mem);
 /* Appends the record of k: the fields that identify k, and the name of k's source file. f is the traced IR, before
  * any pass. */
 void bundle_record(struct neso_kernel *k, const struct func *f, struct text *out);
-/* Appends a bundle that has one kernel, k, which has PTX. */
+/* Appends a bundle whose only kernel is k. The PTX of k must exist. */
 void bundle_write(struct neso_kernel *k, const struct func *f, struct text *out);
 /* Sets k's PTX and launch plan from the context's bundle; f is the traced IR. If the bundle has no entry for k, reports
  * an error that shows which fields of k's key differ from the nearest entry's. */

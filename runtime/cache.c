@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cache.c: stores entries of the cache on disk, one file for each entry, whose name is the digest of its key.
  *
- *     FOLDER/6d1f…c2.neso:   "neso cache 1\n"  key  "\n"  payload  digest of all before it
+ *     FOLDER/6d1f…c2.neso:   "neso cache 1\n"  key  "\n"  payload  digest of all preceding bytes
  *
  * A writer writes a temporary file and renames it, so that a reader sees a whole entry or none, even if other
- * processes write or a writer is killed. A reader accepts a file only if it begins with the key and ends with
- * the right digest. A reader updates the file's time stamp, so the oldest entries are the least recently used
- * ones. From time to time a writer removes temporary files of killed writers, and the oldest entries until the
- * folder's size is within its limit. */
+ * processes write or a writer is killed. A reader accepts a file only if it begins with the key and ends with the
+ * right digest. A reader updates the file's time stamp, so the oldest entries are the least recently used. From time
+ * to time a writer removes temporary files of killed writers, and the oldest entries until the folder's size is within
+ * its limit. */
 #include "runtime/cache.h"
 
 #include <dirent.h>

@@ -31,8 +31,8 @@ const char *cache_read(const struct disk_cache *c, const char *key, void *memory
 /* Stores a payload as the entry of the key. Reports no error if a write fails: the cache then lacks the entry. */
 void cache_write(const struct disk_cache *c, const char *key, const void *payload, size_t bytes);
 
-/* Sets `nearest` to the key of the entry that has the most fields in common with `key`. Only entries with the same
- * first field count; returns false if there is none. */
+/* Sets `nearest` to the key of the entry that has the most fields in common with `key`. Ignores entries whose first
+ * field differs from that of `key`. Returns false if no entry remains. */
 bool cache_nearest(const struct disk_cache *c, const char *key, char nearest[CACHE_KEY_MOST]);
 /* A field of a key: its name ends at the first blank, its value at the newline. cache_field_next moves *at to
  * the next field, and returns false at the end. */

@@ -328,8 +328,8 @@ static void make_ptx(struct neso_kernel *k, struct func *f, struct text *out, bo
         keep(k, NESO_TEXT_PTX, out);
 }
 
-/* Makes PTX: reads it from the cache, or else compiles it and stores it in the cache. If the compilation has
- * messages, nothing is stored, since a later read from the cache would not report them. */
+/* Makes the PTX: reads it from the cache, or else compiles the kernel and stores its PTX in the cache. If the
+ * compilation has messages, nothing is stored, since a later read from the cache would not report them. */
 static void make_kept(struct neso_kernel *k, struct func *f)
 {
     struct diag *d = &k->module->diag;
@@ -402,8 +402,8 @@ static void make_portable(struct neso_kernel *k, neso_text which, struct text *o
     keep(k, which, out);
 }
 
-/* Returns whether the text can be made without running passes. A context that uses a bundle compiles nothing, so it
- * makes only such texts. */
+/* Returns whether the context may make the text. A context that uses a bundle compiles nothing, so it makes only texts
+ * that need no passes. */
 static bool is_without_compiling(const struct neso_kernel *k, neso_text which)
 {
     if (k->module->is_bundle)
@@ -702,7 +702,7 @@ static bool find_kernel(struct neso_kernel *k, const char *name)
         return false;
     }
     if (!name && neso_module_entry(m, 0) && !neso_module_entry(m, 1))
-        name = neso_module_entry(m, 0); /* the others are its helpers */
+        name = neso_module_entry(m, 0); /* the other kernels are its helpers */
     bool several = !name && neso_module_kernel(m, 1);
     k->whole_file =
         several && m->is_ir && (k->options.until == NESO_TEXT_IR || k->options.until == NESO_TEXT_OPT);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.c: loads and launches compiled kernels. A kernel's first launch loads its code. Every launch checks that
- * the arguments keep the promises of the signature, and packs them. This file also implements the functions of
- * neso.h on devices.
+/* launch.c: loads and launches compiled kernels. The first launch that needs a kernel's code loads it. neso_launch
+ * checks that the arguments keep the promises of the signature, and packs the arguments. This file also implements the
+ * functions of neso.h on devices.
  *
  *     args[0] ─► 0x7f..00 (*fp32:16, checked)  ┐
  *     args[1] ─► 98432    (i32:16, checked)    ├─► values[], 8 bytes each ─► device
  *     args[2] ─► 1        (i32:1, checked)     ┘   without arguments that the signature promises to be 1
  *
- * Any thread may launch. Launches change only the kernel's atomic members (such as the loaded code), and members
- * that its lock guards. */
+ * Any thread may launch. Launches change only atomic members of the kernel (such as the loaded code), and members that
+ * the kernel's lock guards. */
 #include "runtime/runtime.h"
 
 #include <stdatomic.h>
@@ -231,8 +231,8 @@ static void error_set(struct neso_error *error, const struct neso_kernel *k, con
     snprintf(error->message + n, room - n, "%.*s [%s]", (int)(room - n - length - 4), text, tag);
 }
 
-/* Launches under the limits of the context; `how` has the parameters of the launch that the other arguments do not
- * give. */
+/* Launches under the limits of the context. `how` has the members of the launch that do not come from the other
+ * arguments. */
 static neso_status start(neso_kernel *kernel, const uint32_t grid[3], const struct launch *how,
                          const void *const *args, const neso_launch_options *options, neso_error *error)
 {

@@ -9,9 +9,9 @@
  *                              └─► a fallback: the same kernel, compiled without maps for stores, or, if that does
  *                                  not suffice, without any maps; the first launch that needs it compiles it
  *
- * If a grid has no more programs than the GPU has SMs, the launcher uses another fallback, in which each CTA runs
- * one program. If a grid has more programs than CTAs fit on the GPU, and more CTAs fit without the producer's warp, it
- * uses the fallback without a producer.
+ * Two more variants may exist. If a grid has no more programs than the GPU has SMs, the launcher uses the variant in
+ * which each CTA runs one program. If a grid has more programs than CTAs fit on the GPU, and more CTAs fit without the
+ * producer's warp, the launcher uses the variant without a producer.
  *
  * The maps of recent launches are kept in slots, which threads read without a lock, so launches do not wait for
  * each other. Each slot has a sequence count, which is odd while a thread writes to the slot:
@@ -39,9 +39,10 @@ struct map_cache {
 /* A fallback: the kernel, compiled without some passes. */
 struct fallback {
     enum variant which;
-    enum rows rows; /* the alignment of rows for which it is compiled */
+    enum rows rows; /* the alignment of rows for which the fallback is compiled */
     struct rebuild made;
-    void *loaded; /* the loaded code; NULL if it cannot be loaded, for the reason in `why` */
+    /* the loaded code; NULL if it cannot be loaded, for the reason in `why`, or would be useless (is_pointless) */
+    void *loaded;
     struct fault why;
     bool is_missing; /* the kernel's bundle does not have it */
     struct map_cache *_Atomic maps;
@@ -195,8 +196,8 @@ static int ctas_of(const struct neso_kernel *k, void *loaded, int threads, int s
     return regs > 0 ? target_ctas(k->device->target, threads, regs, shared_bytes) : 0;
 }
 
-/* Returns whether no more CTAs of the variant without a producer than of the kernel would fit on an SM if the assembler
- * gave the same registers to both. */
+/* Returns whether g, if it is the variant without a producer, saves no room: with as many registers as the assembler
+ * gave to k, no more CTAs of g than of k would fit on an SM. */
 static bool is_pointless(const struct neso_kernel *k, const struct fallback *g)
 {
     const struct ptx_info *info = &g->made.info;
@@ -226,7 +227,7 @@ static struct fallback *make_fallback(struct neso_kernel *k, enum variant which,
     return NULL;
 }
 
-/* Returns a fallback, which the first launch that needs it compiles. Returns NULL if the fallback cannot be
+/* Returns a fallback; the first launch that needs the fallback compiles it. Returns NULL if the fallback is not
  * loaded. */
 static struct fallback *fallback_for_rows(struct neso_kernel *k, enum variant which, enum rows rows,
                                           const struct launch *l, struct fault *f)
@@ -318,8 +319,8 @@ static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate 
     return c;
 }
 
-/* Reads have acquire order and writes have release order. So a reader that sees a word of a writer also sees that
- * the writer made the sequence count odd. */
+/* Reads have acquire order and writes have release order. So a reader that reads a word of a writer also reads the
+ * sequence count that this writer made odd, or a later one. */
 static bool read_slot(const struct map_cache *c, const _Atomic uint64_t *slot, const uint64_t *values,
                       uint64_t *fulfilled, uint64_t *maps)
 {
@@ -361,8 +362,9 @@ static uint64_t hash(const uint64_t *values, int n)
     return h;
 }
 
-/* Like make_maps, but first searches for the result of an earlier launch with the same arguments and grid. A hash
- * of these selects two slots, which are searched; a new result is written to the slot that was written less often. */
+/* Like make_maps, but first searches for the result of an earlier launch with the same arguments and grid. A hash of
+ * the arguments and the grid selects two slots, which are searched. A new result is written to the slot that was
+ * written less often. */
 static bool find_maps(struct neso_kernel *k, const struct candidate *v, const struct launch *l,
                       map_words *maps)
 {
@@ -386,9 +388,9 @@ static bool find_maps(struct neso_kernel *k, const struct candidate *v, const st
     return fulfilled;
 }
 
-/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs (as clusters of two). A grid is
- * launched without pairs if it has at most one program for each SM, or, for a persistent kernel, for each CTA that may
- * be resident: the two CTAs of a pair start and end together, which costs time, and in such a grid saves none. */
+/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs (as clusters of two). A grid has no
+ * pairs if it has at most one program for each SM; for a persistent kernel, at most one for each CTA that may be
+ * resident. The two CTAs of a pair start and end together, which costs time, and in such a grid saves none. */
 static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
     enum { ROWS_MOST = 65535 };
@@ -408,9 +410,9 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
     l->grid[2] = 1;
 }
 
-/* Returns the variant without a producer if more of its CTAs than of the kernel's fit on an SM, and the grid has programs
- * for them; otherwise NULL. The first such launch compiles the variant if a warp less would make room for a CTA as far as
- * registers decide. The variant may need less shared memory, too. */
+/* Returns the variant without a producer if more of its CTAs than of k's CTAs fit on an SM, and the grid has programs
+ * for the additional CTAs; otherwise NULL. Compiles the variant only if one warp less would save enough registers for
+ * one more CTA. Shared memory is ignored in this decision, because the variant may need less of it. */
 static struct fallback *without_producer(struct neso_kernel *k, const struct launch *l, uint64_t programs)
 {
     struct fault ignored;

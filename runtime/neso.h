@@ -44,7 +44,8 @@ extern "C" {
 typedef struct neso_context neso_context;
 typedef struct neso_module neso_module;   /* a parsed source */
 typedef struct neso_kernel neso_kernel;   /* a kernel compiled for one signature */
-typedef struct neso_capsule neso_capsule; /* one launch of a kernel, with all data that repeating it needs */
+typedef struct neso_capsule neso_capsule; /* one launch of a kernel, with all data that is needed to repeat the
+                                           * launch */
 
 typedef enum neso_status {
     NESO_OK,
@@ -159,10 +160,10 @@ NESO_API const char *neso_context_device_text(const neso_context *context);
 
 /* -- bundles: kernels compiled earlier, in one file -- */
 
-/* Makes the context take kernels, their variants and choices of autotuning from a bundle (length bytes, copied) instead
- * of compiling. A call that needs a kernel or choice that the bundle lacks fails; its message shows which field differs
- * from the most similar entry. `name` names the bundle in messages. Fails with NESO_INVALID while the context has
- * modules, and if the bundle is damaged or another version of neso made it. */
+/* Makes the context read kernels, their variants and choices of autotuning from a bundle (length bytes, copied)
+ * instead of compiling. A call that needs a kernel or choice that the bundle lacks fails; its message shows which
+ * field differs from the most similar entry. `name` names the bundle in messages. Fails with NESO_INVALID while the
+ * context has modules, and if the bundle is damaged or another version of neso made it. */
 NESO_API neso_status neso_context_use_bundle(neso_context *context, const char *name, const char *text, size_t length);
 /* Returns the kernels of the context's bundle as a module without a source. For such a module, neso_kernel_compile
  * accepts only the signatures in the bundle, which neso_module_variants lists. */
@@ -276,7 +277,7 @@ typedef struct neso_checked {
     const char *text; /* the first difference, or why nothing was compared; lives until the callback returns */
     const char *file; /* the kernel's source and line; NULL: unknown */
     uint32_t line;
-    int inputs;       /* sets of inputs that were compared */
+    int inputs;       /* the number of sets of inputs on which results were compared */
     double milliseconds; /* processor time of the comparison, without the search for `pass` */
 } neso_checked;
 
@@ -486,7 +487,7 @@ NESO_API neso_status neso_synchronize(neso_context *context, void *stream);
 /* The outcome of a launch. */
 typedef enum neso_seen {
     NESO_SEEN_RESULT,     /* the launch succeeded; neso_capsule_buffer.after has the contents of memory after it */
-    NESO_SEEN_FAULT,      /* the launch failed, with the error neso_capsule.tag */
+    NESO_SEEN_FAULT,      /* the launch failed, with the error that neso_capsule.tag names */
     NESO_SEEN_DIFFERENCE, /* the PTX in the emulator and the traced IR in the interpreter gave different results */
     NESO_SEEN_REFUSED     /* the kernel does not compile, or an argument breaks a promise of the signature */
 } neso_seen;
@@ -501,9 +502,9 @@ typedef struct neso_capsule_file {
 
 /* Memory into which arguments point. */
 typedef struct neso_capsule_buffer {
-    const char *name; /* the name of the first argument that points into it */
+    const char *name; /* the name of the first argument that points into the buffer */
     size_t bytes;
-    size_t skew;      /* its address modulo 256 */
+    size_t skew;      /* the buffer's address modulo 256 */
     const unsigned char *before, *after; /* contents before and after the launch; `after` is NULL if unknown */
 } neso_capsule_buffer;
 
@@ -514,8 +515,8 @@ typedef struct neso_capsule_argument {
     uint64_t value;
 } neso_capsule_argument;
 
-/* A kernel with all data that repeating one launch of it needs, and the outcome of that launch. A caller may copy this
- * structure, change the copy and run it (neso_capsule_run). Strings are never NULL. */
+/* A kernel with all data that is needed to repeat one of its launches, and the outcome of that launch. A caller may
+ * copy this structure, change the copy and run it (neso_capsule_run). Strings are never NULL. */
 struct neso_capsule {
     size_t size;
     const char *kernel, *signature, *target, *params, *skip; /* as in neso_compile_options, with "" in place of NULL */
@@ -596,9 +597,9 @@ typedef struct neso_count {
     uint64_t value;
 } neso_count;
 
-/* Calls `each` for every count. Kernels come in the order of their first launch; of each kernel, first the counts of
- * the whole kernel, then the nonzero counts of its lines, in the order of the lines. If counting was not started,
- * makes no calls. The strings live as long as the device. */
+/* Calls `each` for every count. The kernels are in the order of their first launch. For each kernel, the counts of the
+ * whole kernel come first, then the nonzero counts of its lines, in the order of the lines. If counting was not
+ * started, makes no calls. The strings live as long as the device. */
 typedef void neso_counts_fn(void *user, const neso_count *count);
 NESO_API void neso_counts_each(neso_context *context, neso_counts_fn *each, void *user);
 
@@ -611,7 +612,7 @@ typedef enum neso_timing {
      * are meaningless. */
     NESO_TIMING_COMPILE,
     NESO_TIMING_ONCE,    /* one run of each call */
-    /* Warm up until the times are stable, then run often enough that the times of two builds of neso can be compared. */
+    /* Warm-up until the times are stable, then so many runs that the times of two builds of neso can be compared. */
     NESO_TIMING_STABLE,
     /* Like NESO_TIMING_STABLE, but also times launches that the program does not time: of the launches with the same
      * source location and grid, the first one. After the timing, the tensors have the contents that one launch gives
@@ -631,7 +632,7 @@ typedef struct neso_measurement {
     size_t count;
 } neso_measurement;
 
-/* The value that neso_run_options.save returns for a path to which programs must not write. */
+/* The callback neso_run_options.save returns this value for a path to which programs must not write. */
 #define NESO_SAVE_OUTSIDE 2
 
 /* What neso has proven about the accesses of one load, store or atomic of a kernel in one launch. The struct and its
@@ -661,9 +662,10 @@ typedef struct neso_run_options {
     const char *const *argv;
     /* The program's output is passed to this function. NULL: the output is discarded. */
     void (*write)(void *user, const char *text, size_t length, int to_stderr);
-    /* Returns the value of an environment variable that the program reads. If getenv is NULL, no variable is set.
-     * neso itself asks for TRITON_DEBUG at the start; if it is set, the kernels' assertions are checked. For the
-     * program, TRITON_INTERPRET is true (such as "1") if and only if the device is the interpreter. */
+    /* Returns the value of an environment variable that the program reads. If getenv is NULL, no variable is set. neso
+     * itself asks for TRITON_DEBUG at the start; if this variable is true (such as "1"), the kernels' assertions are
+     * checked. For the program, TRITON_INTERPRET is true (such as "1") if and only if the device is the
+     * interpreter. */
     const char *(*getenv)(void *user, const char *name);
     /* Finds imported files. Their texts must stay valid until the run ends. NULL: the program cannot import files. */
     neso_find *find;
@@ -682,8 +684,8 @@ typedef struct neso_run_options {
     /* The folder for choices of autotuning, which neso writes with `save` and reads with `load`. NULL: they are
      * not stored. */
     const char *cache;
-    /* 0: a program that sets os.environ['TRITON_INTERPRET'] = '1' changes the context's device to the
-     * interpreter. 1: it does not. */
+    /* 0: a program that sets os.environ['TRITON_INTERPRET'] = '1' changes the context's device to the interpreter. 1:
+     * such a program does not change the device. */
     int keep_device;
     /* A breakpoint for the interpreter. "FILE:LINE" stops the first program instance that reaches this line;
      * "FILE:LINE@3" or "FILE:LINE@1,2,0" stops the program instance with this index in the grid. NULL: stop only at
@@ -707,10 +709,10 @@ typedef struct neso_run_options {
     /* As in neso_compile_options, for all kernels. If `checked` is NULL, neso reports a difference as a warning. */
     int check;
     void (*checked)(void *user, const neso_checked *result);
-    /* On the interpreter, follow floats from op to op. 1: if an op makes a NaN or inf from finite numbers, and this
-     * NaN or inf is stored to memory, the launch ends with an error that shows the op and its operands. 2: if stored
-     * results lost more than `trace_bits` bits (0: half of the bits of their type) in comparison with a computation
-     * in f64, neso warns of each op at which a loss began. */
+    /* On the interpreter, neso follows floats from op to op. 1: if an op makes a NaN or inf from finite numbers, and
+     * this NaN or inf is stored to memory, the launch ends with an error that shows the op and its operands. 2: if
+     * stored results lost more than `trace_bits` bits (0: half of the bits of their type) in comparison with a
+     * computation in f64, neso warns of each op at which a loss began. */
     int trace, trace_bits;
     /* neso calls this function after each launch, outside of benchmarks, with a line of text: the kernel's name, the
      * grid, and NAME=DIGEST for each tensor. A digest is the first 16 hexadecimal digits of the SHA-256 of the bytes
@@ -725,10 +727,10 @@ typedef struct neso_run_options {
     int break_nan;
 } neso_run_options;
 
-/* Runs a program: executes its host code, and launches its kernels on the context's device. Returns NESO_FAILED if
- * the program raised an exception, or exited with a status other than 0. Returns NESO_OUT_OF_MEMORY if the program
- * exceeded a limit or the allocator returned NULL, and did not catch this as an exception. Returns NESO_INVALID if
- * the source is not a valid program. */
+/* Runs a program: executes its host code, and launches its kernels on the context's device. Returns NESO_FAILED if the
+ * program raised an exception, or exited with a status other than 0. Returns NESO_OUT_OF_MEMORY if the program
+ * exceeded a limit or the allocator returned NULL, unless the program caught this as an exception. Returns
+ * NESO_INVALID if the source is not a valid program. */
 NESO_API neso_status neso_program_run(neso_context *context, const char *name, const char *text, size_t length,
                                       const neso_run_options *options);
 

@@ -6,15 +6,16 @@
  *
  * With the copy, the launch can use the code for aligned rows, which has a pipeline, a producer warp and wgmma.
  * Without it, the launch would use the fallback, which loads only 2 bytes at once. The copy takes little time: it
- * reads and writes each byte once, while the kernel loads each byte once for each tile of the other operand. A kernel
+ * reads and writes each byte once, but the kernel loads each byte once for each tile of the other operand. A kernel
  * never uses a map to read data that it has written itself (raise_tma_load.c ensures this), so it may read the copy,
  * which lacks these writes, instead of the array. An array to which the kernel stores through a map is not copied,
  * since the stores would go to the copy.
  *
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
- * allocation, because the copy also reads elements that this grid does not read. The copy must save more time than
- * it takes: the estimated number of times that the grid loads each element (is_swept) must be at least 1, or at
- * least launch_pad_sweeps if the fallback could copy 8 or 4 bytes at once (row_alignment.c). */
+ * allocation, because the copy also reads elements that this grid does not read. The copy must save more time than it
+ * takes. So the estimated number of times that the grid loads each element (is_swept) must be at least 1. If the
+ * fallback could copy 8 bytes at once, this number must be at least launch_pad_sweeps; if 4 bytes, half of
+ * launch_pad_sweeps (row_alignment.c). */
 #include "runtime/runtime.h"
 
 #include <stdatomic.h>

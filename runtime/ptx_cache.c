@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ptx_cache.c: stores a kernel's PTX in the disk cache, and reads it from there. The key consists of a digest of
- * the traced IR, and of the options. Assembled code is in the driver's own cache (jit.c).
+/* ptx_cache.c: stores a kernel's PTX in the disk cache, and reads it from there. The key contains a digest of the
+ * traced IR, and the options. Assembled code is in the driver's own cache (jit.c).
  *
  *     kernel softmax
  *     signature Y=*fp32:16, n=i32:1, BLOCK=1024
@@ -56,9 +56,10 @@ static const char *after_string(const char *s)
 }
 
 /* Prints the IR's text with simplified source locations: `@2:7:13+4/1`, where file 2 is dir/prelude.py, becomes
- * `@2:7:13+4 prelude.py`. It omits the number of the call chain (here 1), which differs between programs and does
- * not affect the PTX. If `is_portable`, it also omits the numbers of files and the name of the program's file,
- * which depend on the program that contains the kernel. PTX contains these only for debuggers. */
+ * `@2:7:13+4 prelude.py`. It omits the number of the call chain (here 1), which differs between programs and does not
+ * affect the PTX. If `is_portable`, it also omits the numbers of files and the name of the program's file, which
+ * depend on the program that contains the kernel. Only the debug information in the PTX contains these numbers and
+ * this name. */
 static void simplify_places(const struct diag *d, const char *s, bool is_portable, struct text *out)
 {
     if (!is_portable)

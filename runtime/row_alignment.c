@@ -39,9 +39,9 @@ void rows_promise(const struct ptx_info *info, enum rows rows, int *divisible)
     }
 }
 
-/* Returns whether the launch's arguments are multiples of their divisors, and whether this tells more than the
- * signature does. If an argument is a multiple of 16, its divisor tells nothing new, since the signature then
- * promises a multiple of 16. */
+/* Returns whether the launch's arguments are multiples of their divisors, and whether the divisors promise more than
+ * the signature. If an argument is a multiple of 16, its divisor adds nothing, because the signature then promises a
+ * multiple of 16. */
 static bool is_kept(const struct ptx_info *info, const struct launch *l, const int *divisible)
 {
     bool is_news = false;

@@ -6,8 +6,8 @@
  *                 program: a module whose host code runs, with the kernels that it launched
  *
  * A module's memory is one arena; each kernel has two more. Code that works on a module and may fail fatally runs
- * inside a call of guard(), to which it unwinds (longjmp); check/rebuild.c, which any thread may call, has its own
- * setjmp instead.
+ * inside a call of guard(), and unwinds to it (longjmp). Any thread may call check/rebuild.c, which therefore has its
+ * own setjmp.
  *
  * The files of runtime/ in reading order: neso.h (the API), api.c (contexts and modules), signature.c
  * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels
@@ -31,7 +31,7 @@
 #include <pthread.h>
 
 enum { TEXT_count = NESO_TEXT_BUNDLE + 1 };
-/* The alignments of an array's rows: for each, a kernel may have its own fallback (row_alignment.c). */
+/* The alignments of an array's rows. A kernel may have a separate fallback for each alignment (row_alignment.c). */
 enum rows { ROWS_any, ROWS_of_4_bytes, ROWS_of_8_bytes, ROWS_count };
 enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 
@@ -111,7 +111,7 @@ struct neso_kernel {
         size_t len;
     } texts[TEXT_count];
     struct ptx_info info; /* valid if there is PTX */
-    const struct bundle_entry *entry; /* where the PTX comes from; NULL: not from a bundle */
+    const struct bundle_entry *entry; /* the entry from which the PTX was read; NULL: the PTX is not from a bundle */
     /* the data that all capsules of k's launches share; NULL: the context wants no capsules */
     const neso_capsule *capsule;
     struct neso_param *params; /* one for each type in the signature */
@@ -120,7 +120,7 @@ struct neso_kernel {
     struct machine_code *codes; /* machine code for PTX texts of the kernel and its variants (launch.c); NULL: none */
     pthread_mutex_t lock; /* held while a thread loads the code or compiles a fallback */
     void *_Atomic loaded;
-    _Atomic bool checked;   /* options.check: the first launch has made the check */
+    _Atomic bool checked;   /* the first launch has made the check that options.check requests */
     /* code without the pass that caused a difference; NULL: launches use the kernel's code */
     struct rebuild *replacement;
     struct fallback_source {
@@ -129,7 +129,8 @@ struct neso_kernel {
         struct source **files; /* the files to which its source locations refer */
         int nfiles;
     } fallback_source;
-    /* how many CTAs fit on an SM, if more fit without the producer; -1: no more fit; 0: a launch has not yet counted */
+    /* the number of the kernel's CTAs that fit on an SM; 0: not yet computed; -1: without the producer, no more CTAs
+     * would fit */
     _Atomic int ctas;
     struct map_cache *_Atomic maps;   /* made at the first launch; NULL if the plan has no maps */
     struct fallback *_Atomic variants[VARIANT_count]; /* each is NULL until a launch needs it */
@@ -233,7 +234,7 @@ bool ptx_info_read(struct arena *a, struct ptx_info *i, const struct ptx_param *
 void key_field(struct text *out, const char *name, const char *value);
 /* Adds notes to the last error: one for each field of `key`, which also shows the field's value in `nearest` if it
  * differs. `nearest` may be NULL. A difference of the field `source` is noted only if the signatures are equal,
- * since another signature always gives other IR. */
+ * because kernels with different signatures always have different IR. */
 void key_explain(struct diag *d, const char *key, const char *nearest);
 /* Returns whether the cache may store k's PTX. */
 bool ptx_cache_applies(const struct neso_kernel *k);
@@ -357,8 +358,8 @@ bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *
 bool kernel_run(struct neso_kernel *k, const struct launch *l, struct fault *f);
 /* Returns whether a value keeps the signature's promises for parameter p; if not, sets f. */
 bool param_allows(const struct neso_param *p, uint64_t value, struct fault *f);
-/* Launches one of k's variants. If a program has only one warp, several programs share a CTA, but only as many as
- * leave several CTAs for each multiprocessor. */
+/* Launches one of k's variants. If the kernel's programs have only one warp, several programs may share a CTA, but
+ * only while the grid still has several CTAs for each multiprocessor. */
 bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loaded, const struct launch *whole,
                    struct fault *f);
 struct program;
@@ -421,7 +422,8 @@ void bench_launch(struct program *p, struct eval *e, struct neso_kernel *k, cons
 
 /* -- digests.c -- */
 
-/* Returns the number of bytes from the first element of a tensor to the end of its last one; 0: it has no element. */
+/* Returns the number of bytes from the start of a tensor's first element to the end of its last element; 0 if the
+ * tensor has no elements. */
 size_t tensor_span(const struct launch_tensor *t);
 /* Calls neso_run_options.launched with the digests of the tensors after launch l of kernel k. Returns false, with
  * p->fault, if the device cannot read them. */
@@ -495,8 +497,8 @@ _Noreturn void program_raise(struct eval *e, struct loc at, const struct fault *
  * exception if there are already tensors on another device. */
 void host_interpret(struct program *p, struct eval *e, struct loc at);
 
-/* host_open sets p->host.import, p->host.jit_attr, p->as_pointer, p->as_pointee and p->lent; program.c sets the others.
- * host_close frees all device memory that is not yet freed; it must be called however the program ended. */
+/* host_open sets p->host.import, p->host.jit_attr, p->as_pointer, p->as_pointee and p->lent; program.c sets the other
+ * members. host_close frees all device memory that is not yet freed; it must be called however the program ended. */
 void host_open(struct program *p);
 void host_close(struct program *p);
 

@@ -87,7 +87,8 @@ void spec_print(struct neso_kernel *k, struct text *out)
     }
 }
 
-/* The following functions print a specialization as a signature; they return false if no signature describes it. */
+/* The following functions print a specialization as a signature; they return false if no signature describes the
+ * specialization. */
 
 /* Prints a constant as a Python expression: a type as tl.dtype('...'), any other value as its repr. */
 static bool put_constant(struct neso_kernel *k, struct obj *x, struct text *out)

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* Facts about a jit function that its launches need; created at the first launch. */
+/* Facts about a jit function that its launches need. The first launch creates this struct. */
 struct callee {
     struct param_rule *rules;
     int nrules; /* number of parameters, with **META as the last */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* capsule.c: records a launch as a capsule: the memory before the launch, whether it failed, and the memory after it.
  *
- *     args ─► memory that they point into ─► copy ─► launch, wait ─► fault?  ─► capsule: fault
+ *     args ─► the memory to which they point ─► copy ─► launch, wait ─► fault?  ─► capsule: fault
  *                                                              └──► copy again ─► capsule: result
  *
  * Each launch has its own copies, so any thread may launch. If the context wants a capsule, memory is copied before
@@ -29,8 +29,8 @@ struct taking {
 
 /* -- ranges -- */
 
-/* Finds the range of memory into which argument `arg` points. This is the allocation, or, on a GPU, the tensor if
- * the launch knows it, because an allocation may contain many tensors. */
+/* Finds the range of memory into which argument `arg` points. This range is the allocation. On a GPU, it is the tensor
+ * if the launch knows the tensor, because an allocation may contain many tensors. */
 static bool find_range(const struct taking *x, int arg, struct range *r)
 {
     struct device *d = x->kernel->device;

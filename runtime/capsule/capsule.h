@@ -19,7 +19,8 @@ struct capsule_bytes {
 void capsule_put(const neso_capsule *c, struct capsule_bytes *out);
 void capsule_bytes_free(struct capsule_bytes *out);
 
-/* Returns the text of an imported module from the capsule's files. It is a neso_find whose `user` is the capsule. */
+/* Returns the text of an imported module from the capsule's files. This function is a neso_find whose `user` is the
+ * capsule. */
 const char *capsule_find_file(void *capsule, const char *module, size_t *length);
 /* Sets *o to the options with which the capsule's kernel was compiled. */
 void capsule_options(const neso_capsule *c, neso_compile_options *o);

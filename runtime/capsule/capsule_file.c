@@ -8,12 +8,12 @@
  *     file 187 scale.py                 bytes and name of a file; its text follows
  *     argument 0 0 *fp32 X              buffer, value, type, name
  *     buffer 4096 0 1 X                 bytes, skew, 1 if the contents after the launch are known; coded memory follows
- *     sum 9f86...                       SHA-256 of all before it
+ *     sum 9f86...                       SHA-256 of all preceding bytes
  *
  * Memory is coded as a list of runs. A run begins with the number 4 * length + kind, which is written 7 bits at a
- * time, in bytes of which only the last is below 128. The run's data follow: nothing for zeros, the bytes themselves
- * for a literal, and the 8 bytes that repeat for a repetition. The memory after the launch is stored as its XOR with
- * the memory before, so bytes that the launch did not change become zeros, which need almost no space. */
+ * time, in bytes of which only the last is below 128. The run's data follow: nothing for zeros, the bytes for a
+ * literal, and the repeated 8 bytes for a repetition. The memory after the launch is stored as its XOR with the memory
+ * before, so bytes that the launch did not change become zeros, which need almost no space. */
 #include "runtime/capsule/capsule.h"
 
 #include <stddef.h>
@@ -213,7 +213,7 @@ neso_status neso_capsule_write(neso_context *context, const neso_capsule *capsul
 
 /* -- reading -- */
 
-/* A capsule that was read from a file, in the arena of a module that exists only for it. */
+/* A capsule that was read from a file. Its memory is the arena of a module that exists only for the capsule. */
 struct held {
     neso_capsule capsule; /* the first member */
     struct neso_module *module;
@@ -244,7 +244,7 @@ static const char *field(struct reading *r, const char *name)
     return value;
 }
 
-/* Reads a number between `least` and `most` at *value, and moves *value past it and the blank that follows it. */
+/* Reads a number between `least` and `most` at *value, and moves *value past the number and the following blank. */
 static int64_t number(struct reading *r, const char **value, int64_t least, int64_t most)
 {
     bool is_negative = **value == '-';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* capsule_run.c: repeats the launch of a capsule on the context's device, and compares the outcome with the recorded
- * one.
+ * outcome.
  *
  *     files ─► kernel ─┐
  *     buffers ─► memory┴─► check, launch ─► fault, difference or memory ─► the same? */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule_source.c: extracts the source of one kernel from its program. It takes, from each file, the top-level
+/* capsule_source.c: extracts the source of one kernel from its program. From each file, it copies the top-level
  * statements that bind a name that the kernel needs, directly or through other needed statements.
  *
  *     import torch                           import triton
@@ -183,8 +183,8 @@ static const char *line_at(const struct source *src, uint32_t line)
     return s ? s : src->text + src->len;
 }
 
-/* Returns whether the decorator is @triton.autotune or @triton.heuristics. These are removed, because the signature
- * already contains the values that they choose. */
+/* Returns whether the decorator is @triton.autotune or @triton.heuristics. Such decorators are removed, because the
+ * signature already contains the values that they choose. */
 static bool is_tuning(const struct ast *n)
 {
     n = n->kind == AST_call ? n->call.func : n;
@@ -255,7 +255,8 @@ static void add_part(struct cutting *c, const struct source *src)
     VEC_PUSH(c->arena, &c->parts, p);
 }
 
-/* Sets *files to the extracted files: first the kernel's file, then those that it imports. Returns their number. */
+/* Sets *files to the extracted files: first the kernel's file, then the files that it imports. Returns their
+ * number. */
 static size_t cut(struct cutting *c, neso_capsule_file **files)
 {
     struct neso_kernel *k = c->kernel;
@@ -389,8 +390,8 @@ static const char *signature_of(struct neso_kernel *k)
     return signature_print(k, &t) ? t.s : NULL;
 }
 
-/* Extracts the kernel's source. If it compiles without the program to the same kernel, sets the capsule's files to it
- * and returns true. */
+/* Extracts the kernel's source. If this source compiles without the program to the same kernel, sets the capsule's
+ * files to the source and returns true. */
 static bool use_source(struct neso_kernel *k, neso_capsule *c)
 {
     struct cutting x = {.kernel = k, .arena = &k->arena};

@@ -18,7 +18,7 @@ enum { WINDOW_BYTES = 1 << 21, BEFORE_BYTES = 1 << 14, ALIGN = 256 };
 /* -- windows -- */
 
 /* Finds the memory into which argument `arg` points, whose value is the address `at`. On a CPU, or if c->is_exact,
- * this is the device's allocation; otherwise the tensor that was passed. Returns false if the memory is
+ * this memory is the device's allocation; otherwise, it is the tensor that was passed. Returns false if the memory is
  * unknown. */
 static bool find_extent(struct checking *c, int arg, uint64_t at, uint64_t *base, uint64_t *bytes)
 {
@@ -182,7 +182,7 @@ static int64_t as_int(const struct type *t, uint64_t value)
     return (int64_t)(value << unused) >> unused;
 }
 
-/* Searches b for ends of ranges (tl.arange) that are at most `most`. Sets *found to the largest such end, if it is
+/* Searches b for ranges (tl.arange) whose ends are at most `most`. Sets *found to the largest such end, if this end is
  * larger than *found. */
 static void look_for_block(const struct block *b, int64_t most, int64_t *found)
 {
@@ -203,7 +203,7 @@ static bool is_size(const struct checking *c, int i)
            as_int(t, c->launch->args[i]) >= LEAST;
 }
 
-/* Replaces the launch's sizes (integers for which is_size holds) by small ones, from the smallest to the largest. A
+/* Replaces the launch's sizes (integers for which is_size holds) by small sizes, from the smallest to the largest. A
  * new size is about one block of the kernel, plus `ragged` steps (check_draw), so that it is not a multiple of the
  * block. Equal sizes stay equal, a larger size stays larger, a product of two sizes stays their product, and every
  * size keeps its promise. */

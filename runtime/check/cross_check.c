@@ -8,9 +8,9 @@
  *
  * A few programs of the grid run, first on the launch's inputs, then on sets of random inputs (check_inputs.c). After
  * TOTAL_MS no further set begins. To find the faulty pass, the check compiles the kernel without one pass (or stage of
- * code generation), beginning with the last one: an early pass often prepares code for later passes, so leaving out the
- * early pass also hides the faults of the later passes. A set of inputs is ignored if the interpreter fails on it, or
- * if a comparison in the kernel depends on rounding. */
+ * code generation), beginning with the last. The order matters: an early pass often prepares code for later passes, so
+ * leaving out the early pass also hides the faults of the later passes. A set of inputs is ignored if the interpreter
+ * fails on it, or if a comparison in the kernel depends on rounding. */
 #include "runtime/capsule/capsule.h"
 
 #include "opt/passes.h"
@@ -37,8 +37,8 @@ enum { STAGES = sizeof stages / sizeof *stages };
 
 enum outcome { SAME, DIFFERENT, DROPPED };
 
-/* Returns the processor time of this thread in ms. It measures a check, since this thread does all of a check's
- * work. */
+/* Returns the processor time of this thread in ms. This time measures a check, because this thread does all of a
+ * check's work. */
 static double milliseconds(void)
 {
     struct timespec t;
@@ -208,8 +208,8 @@ static bool find_several(struct checking *c, bool *on, int n, const char *before
 }
 
 /* Finds passes without which the difference on the current set of inputs disappears. Sets `list` to the names in
- * `before`, which are the passes already left out, followed by those of the passes found. Returns false if there are
- * no such passes. */
+ * `before`, which are the passes already left out, followed by the names of the passes found. Returns false if there
+ * are no such passes. */
 static bool find_passes(struct checking *c, const char *before, char *list, size_t room)
 {
     enum { NAMES_MOST = 64 };
@@ -318,10 +318,10 @@ static int compare_all(struct checking *c, struct neso_kernel *k, struct finding
 }
 
 /* Returns the name of the faulty pass. `left_out` is the pass without which the difference disappears; NULL if there
- * is none. Two passes place barriers and are never left out, so the emulator's report `order` identifies them.
- * insert_barriers is at fault if warps race, or if the order of accesses is wrong whichever pass is left out.
- * warp_specialize is at fault if the order is right without raise_tma_load, since warp_specialize works only on loads
- * that raise_tma_load creates. */
+ * is none. Two passes place barriers, and no kernel compiles without them, so the emulator's report `order` identifies
+ * them. insert_barriers is at fault if warps race, or if the order of accesses is wrong whichever pass is left out.
+ * warp_specialize is at fault if the difference disappears without raise_tma_load, because warp_specialize works only
+ * on loads that raise_tma_load creates. */
 static const char *culprit(enum order order, const char *left_out)
 {
     if (order == ORDER_warps || (order != ORDER_good && !left_out))

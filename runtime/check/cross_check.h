@@ -16,12 +16,13 @@ enum floats { FLOATS_own, FLOATS_integers, FLOATS_general, FLOATS_adversarial };
 struct check_draw {
     const char *name; /* describes the set in messages */
     enum floats floats;
-    /* integer arguments keep the launch's values; otherwise smaller values replace those that are sizes */
+    /* integer arguments keep the launch's values; otherwise, smaller values replace the sizes among them */
     bool own_sizes;
-    /* integers in memory have random bits; otherwise the launch's values (0 if these cannot be read) */
+    /* integers in memory have random bits; otherwise, they have the launch's values (0 if these values cannot be
+     * read) */
     bool wild_ints;
-    /* by how many steps small sizes exceed one block of the kernel; a step is 3, or 16 if the size is promised to be
-     * a multiple of 16 */
+    /* the number of steps by which small sizes exceed one block of the kernel; a step is 3, or 16 if the size is
+     * promised to be a multiple of 16 */
     int ragged;
     bool whole_grid;  /* the programs that run are spread over the launch's grid; otherwise the grid is made small */
 };
@@ -29,7 +30,7 @@ struct check_draw {
 /* The part of a tensor's memory into which arguments point. Interpreter and emulator each have a copy of it. */
 struct check_window {
     uint64_t from, bytes, skew; /* the part's address and size in the launch, and the address modulo 256 */
-    enum dtype dtype;           /* the elements' type, by the first argument that points into the part */
+    enum dtype dtype;           /* the elements' type, as the first argument that points into the part declares it */
     bool is_known;              /* the contents that the memory has at the launch can be read */
     const char *name;           /* the parameter of this first argument */
     char *start;                /* the contents before the run */
@@ -60,8 +61,8 @@ struct checking {
     bool is_search;                 /* the runs belong to the search for the faulty pass, and have more time */
     char what[400];                 /* the first difference, or why nothing was compared */
     struct loc at;                  /* where the emulator's last run failed; line 0: unknown */
-    /* what the emulator reported about the order of accesses in the last run: it is right, warps race, a copy or
-     * wgmma races, or a barrier deadlocks */
+    /* what the emulator reported about the order of accesses in the last run: no error, a race of warps, a race of a
+     * copy or wgmma, or a deadlock at a barrier */
     enum order { ORDER_good, ORDER_warps, ORDER_copies, ORDER_barrier } unordered;
 };
 

@@ -102,7 +102,7 @@ static bool has_code(const struct expr *e, enum expr_code code)
     return false;
 }
 
-/* Appends "if" before the first condition, and "and" before each further one; *n counts them. */
+/* Appends "if" before the first condition, and "and" before each further condition; *n counts the conditions. */
 static void put_if(struct text *out, int *n)
 {
     text_str(out, (*n)++ ? " and " : ", if ");
@@ -229,9 +229,9 @@ static bool is_constant(const struct proof_dim *outer, const struct proof_dim *i
 
 static const char violates[] = "programs may meet: this launch violates ";
 
-/* Returns whether the dimensions of p nest in this launch: the stride of each is larger than the extent of those
- * inside it, so that an address determines its indices. If so, appends the conditions for this; if not, appends the
- * condition that this launch violates. */
+/* Returns whether the dimensions of p nest in this launch: the stride of each dimension is larger than the extent of
+ * the dimensions inside it, so that an address determines its indices. If they nest, appends the conditions for the
+ * nesting; otherwise, appends the condition that this launch violates. */
 static bool nests(struct telling *x, const struct proof *p, int *n)
 {
     struct size d[ACCESS_DIMS_MOST];
@@ -340,7 +340,8 @@ static bool in_windows(struct telling *x, const struct proof *p)
     return true;
 }
 
-/* Returns whether p is proven not to race between programs of this launch. Sets x->programs to the reason. */
+/* Returns whether p is proven to take part in no race between programs of this launch. Sets x->programs to the
+ * reason. */
 static bool tell_programs(struct telling *x, const struct proof *p)
 {
     const struct proofs *all = &x->proofs->list;

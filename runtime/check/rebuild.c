@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rebuild.c: compiles a kernel again from the text of its traced IR, without some passes, in memory of its own. Any
- * thread may do this, because the compilation only reads the kernel and its module. Source locations keep their file
+/* rebuild.c: compiles a kernel again from the text of its traced IR, without some passes, in separate memory. Any
+ * thread may call these functions, because they only read the kernel and its module. Source locations keep their file
  * numbers. */
 #include "runtime/runtime.h"
 

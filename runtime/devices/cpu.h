@@ -9,7 +9,8 @@
 
 #include <pthread.h>
 
-/* Memory that programs may access. `name` is the name of the kernel's argument that points to it, for reports. */
+/* Memory that programs may access. `name` is the name of the kernel's argument that points into the buffer, for
+ * reports. */
 struct cpu_buffer {
     uint64_t base;
     uint64_t bytes;
@@ -49,7 +50,7 @@ bool cpu_write(struct device *d, uint64_t to, const void *from, size_t bytes, vo
 bool cpu_read(struct device *d, void *to, uint64_t from, size_t bytes, void *stream, struct fault *f);
 bool cpu_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);
 bool cpu_fill(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
-/* Records that the bytes were written. */
+/* Records that the bytes were written, if the device tracks undefined memory. */
 void cpu_define(struct device *d, uint64_t at, uint64_t bytes);
 bool cpu_workspace(struct device *d, size_t bytes, void *stream, uint64_t *address, struct fault *f);
 void cpu_workspace_end(struct device *d, uint64_t address, void *stream);

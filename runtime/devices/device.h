@@ -4,10 +4,9 @@
  *
  *     device_open ─► alloc, write ─► load(image) ─► launch(loaded, args, grid) ─► sync, read ─► unload, close
  *
- * A device that takes PTX gets the compiled kernel; the interpreter gets the traced IR, on which no pass has run. A
- * function that fails returns false and fills in a fault. It never calls longjmp, because any thread may launch. No
- * device function calls the compiler while it holds a lock, so that a compilation, which may take long, delays no
- * launch.
+ * The interpreter executes the traced IR, on which no pass has run; the other devices execute the PTX. A function that
+ * fails returns false and fills in a fault. No device function calls longjmp, because any thread may launch. No device
+ * function calls the compiler while it holds a lock, so that a compilation, which may take long, delays no launch.
  *
  * To add a device, add a row to device.c's table, and define a `const struct device_class` in a new file. */
 #ifndef NESO_RUNTIME_DEVICE_H
@@ -20,8 +19,8 @@ struct budget;
 struct ptx_info;
 struct float_trace;
 
-/* The reason why a device function failed. The message is that of row `error` in ir/support/errors.h, in which `detail`
- * replaces %s. */
+/* The reason why a device function failed. The message is the text of row `error` in ir/support/errors.h, in which
+ * `detail` replaces %s. */
 struct fault {
     enum neso_status status;
     int driver_code; /* CUresult, if the status is NESO_DRIVER */
@@ -46,7 +45,7 @@ struct device {
     char text[160];                   /* a description, for example "NVIDIA H200 (cuda:0, sm_90a)" */
 };
 
-/* Code to load. It must stay valid until it is unloaded. */
+/* Code to load. The image must stay valid until the code is unloaded. */
 struct image {
     const char *name, *id; /* id: a unique string for each specialization of a kernel */
     const char *ptx; /* the PTX, if the device takes PTX */
@@ -56,8 +55,8 @@ struct image {
     const struct func *func; /* the traced IR, if the device does not take PTX */
 };
 
-/* The part of a launch that is checked for races between programs: on the interpreter, the start (run.c), nothing, or
- * all; on the emulator, nothing unless RACES_all. */
+/* The part of a launch that is checked for races between programs. The interpreter checks the start (run.c), nothing,
+ * or the whole launch. The emulator checks the whole launch if the value is RACES_all, and otherwise nothing. */
 enum races { RACES_start, RACES_off, RACES_all };
 
 /* The tensor to which an argument points, for reports. */
@@ -75,15 +74,16 @@ struct host_call {
     int pid[3];
     const char *const *values; /* the values of the operands, row-major */
     char *result;              /* memory for the result; NULL: the call has no result */
-    /* If the host is called because an op has made a NaN: this op, and a text that explains the NaN; `op` and `site`
-     * are then those of the program's last host_call before this op. NULL: the host executes the host_call `op`. */
+    /* If the host is called because an op has made a NaN: the op that made it, and a text that explains the NaN. `op`
+     * and `site` then describe the program's last host_call before this op. NULL: the host executes the host_call
+     * `op`. */
     const struct op *nan_at;
     const char *nan_text;
 };
 
-/* LAUNCH_PARAMS_MOST is the largest number of parameters that a kernel may have in its source: as many 4-byte
- * parameters as codegen allows. kernel_run checks this limit. The arguments for these parameters are followed by the
- * three sizes of the grid, if the kernel is persistent, and then by the addresses of tensor maps. */
+/* LAUNCH_PARAMS_MOST is the largest number of parameters that a kernel may have in its source: the number of 4-byte
+ * parameters that codegen allows. kernel_run checks this limit. After the arguments for these parameters, a launch
+ * passes the three sizes of the grid if the kernel is persistent, and then the addresses of tensor maps. */
 enum {
     LAUNCH_PARAMS_MOST = PARAMS_MOST_BYTES / 4,
     LAUNCH_ARGS_MOST = LAUNCH_PARAMS_MOST + 3 + MAPS_MOST
@@ -115,8 +115,8 @@ struct launch {
     const bool *finds_nan;
     struct budget *budget; /* limits of memory, time and steps, on a CPU; NULL: unlimited */
     const neso_launch_options *options; /* for a GPU; NULL: a plain launch */
-    /* Receives a capsule (neso.h) of the launch. If it is NULL, neso_context_options.wants_capsule decides whether a
-     * capsule is made. */
+    /* Receives a capsule (neso.h) of the launch. If give_capsule is NULL, neso_context_options.wants_capsule decides
+     * whether a capsule is made. */
     void (*give_capsule)(void *user, const neso_capsule *seen, const void *data, size_t length);
     void *give_user;
 };
@@ -194,7 +194,8 @@ struct device_class {
     /* Enqueues a matrix product, which a library of the vendor computes. If no library can compute it, returns false,
      * and sets the status in f to NESO_OK. NULL: the device has no such library. */
     bool (*multiply)(struct device *d, const struct product *p, struct fault *f);
-    /* Start counting and report counters, as neso.h describes. NULL: the device cannot count. */
+    /* These functions start counting and report the counters (neso_counts_start and neso_counts_each in neso.h). NULL:
+     * the device cannot count. */
     bool (*count)(struct device *d, int64_t programs, struct fault *f);
     void (*counts)(struct device *d, neso_counts_fn *each, void *user);
 

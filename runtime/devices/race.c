@@ -7,9 +7,9 @@
  * Each granule of memory, of the size of the smallest element that the kernel accesses, has a cell, which records the
  * last write and the last reads. One thread runs the checked programs, so reports are the same in every run.
  *
- * Atomics that are not relaxed divide a program's execution into epochs. The accesses of an epoch count as ordered
- * before a later access of another program if, since the epoch began, the first program has executed a release and the
- * other program an acquire. The check ignores the addresses of these atomics and their order, so it does not detect
+ * Each release (an atomic or a fence) ends an epoch of a program. The accesses of an epoch count as ordered before a
+ * later access of another program if, since the epoch began, the first program has executed a release and the other
+ * program an acquire. The check ignores the addresses and the order of releases and acquires. So it does not detect
  * some races, but every reported race is real. Two atomics, and two writes of the same value, do not race. Volatile
  * loads count as atomics. */
 #include "runtime/devices/race.h"
@@ -39,7 +39,7 @@ struct epoch {
 struct race {
     const struct memory *mem;
     pthread_mutex_t lock; /* only one launch at a time is checked */
-    /* the epochs of this launch have the numbers from `base` to next - 1; an older epoch in a cell counts as none */
+    /* the epochs of this launch have the numbers from `base` to next - 1; older epochs in cells are ignored */
     uint32_t base, next;
     uint32_t time;
     uint64_t granule; /* the number of bytes that a cell represents */
@@ -225,7 +225,7 @@ static void note_read(const struct race *r, const struct race_party *p, struct c
 }
 
 /* Fast path: records an access in n consecutive cells, but stops at the first cell in which another epoch of this
- * launch is recorded. Returns the number of cells before that one, which is usually n. */
+ * launch is recorded. Returns the number of cells before that cell; n if there is no such cell. */
 static uint64_t take_untouched(const struct race *r, const struct race_party *p, uint16_t place,
                                struct cell *c, uint64_t n, bool writes)
 {

@@ -5,8 +5,8 @@
  *
  *     estimate ─► warm up (─► until two series agree) ─► clear, record, call, record, clear, record, ...
  *
- * The callback neso_run_options.measured gets the times of the calls that the program times, and, with
- * NESO_TIMING_LAUNCHES, those of the launches that the program does not time. */
+ * The callback neso_run_options.measured receives the times of the calls that the program times, and, with
+ * NESO_TIMING_LAUNCHES, the times of the launches that the program does not time. */
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
 
@@ -151,7 +151,8 @@ static int measure(struct clock *c, const struct bench *b, double **times_ms)
     enum { ENOUGH = 60 }; /* this number of calls suffices for a comparison */
     struct eval *e = c->e;
     c->p->notes = b->notes;
-    /* The first call compiles the kernels, so what it creates must stay: this call does not free its tensors. */
+    /* The first call compiles the kernels, and may create objects that later calls use, so its tensors are not
+     * freed. */
     b->call(e, b->ctx);
     c->p->notes = NULL;
     host_synchronize(e, c->at);
@@ -286,8 +287,8 @@ static void relaunch(struct eval *e, void *ctx)
         program_raise(e, r->at, &r->p->fault);
 }
 
-/* Copies tensors to the backups, or, if `back` is true, the backups to the tensors. Returns false if there is no
- * memory, or if the device fails. */
+/* Copies tensors to the backups, or, if `back` is true, copies the backups to the tensors. Returns false if there is
+ * no memory, or if the device fails. */
 static bool copy_tensors(struct program *p, struct backup *backups, int n, bool back)
 {
     struct device *d = p->device;

@@ -4,7 +4,7 @@
  *     softmax[(16,)](x, y, 64)     =>     softmax 16,1,1 x=5feceb66ffc86f38 y=6b86b273ff34fce1
  *
  * If two runs of a program, on two devices or with two compilers, print equal lines, they computed the same bits.
- * Otherwise the first line that differs names the kernel that was launched, and its digests show which tensor
+ * Otherwise, the first line that differs shows the launched kernel, and the digests in this line show which tensor
  * differs. */
 #include "runtime/cache.h"
 #include "runtime/runtime.h"

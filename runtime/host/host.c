@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Device memory of freed tensors, which new tensors of the same size reuse. They are kept because a benchmarked
+/* Device memory of freed tensors, which new tensors of the same size reuse. The memory is kept because a benchmarked
  * function allocates its output at each call, and an allocation by the driver may take longer than the kernel. */
 struct spare {
     size_t bytes;
@@ -115,7 +115,7 @@ void host_synchronize(struct eval *e, struct loc at)
 
 void host_raise_fault(struct eval *e, struct loc at)
 {
-    host_pool(e)->failed = false; /* the next allocation may succeed, if the program frees memory before it */
+    host_pool(e)->failed = false; /* the next allocation may succeed, if the program frees memory before */
     program_raise(e, at, &((struct program *)e->host->ctx)->fault);
 }
 

@@ -539,7 +539,7 @@ class _Table:
             y, *band = y if isinstance(y, (list, tuple)) and len(y) == 3 else (y, None, None)
             ys.append(self.checked(y))
             bands.append([self.checked(bound) for bound in band])
-            if oracle and (oracle[0] == 'C' or not self.oracles[i]):  # of several, show the CPU, the slowest
+            if oracle and (oracle[0] == 'C' or not self.oracles[i]):  # of several libraries, show the slowest: the CPU
                 self.oracles[i] = oracle
         self.rows.append(xs + ys)
         self.bands.append(bands)
@@ -562,7 +562,7 @@ class _Table:
         cut = min([min(5, len(s) - len(s.rstrip('0'))) for s in texts], default=5)
         is_small = any([0 < abs(x) < 1e-6 for x in finite])
         is_large = any([abs(x) > 1e6 for x in finite])
-        is_too_long = max([len(s) for s in texts], default=0) + 1 - cut > 12  # one more for a sign
+        is_too_long = max([len(s) for s in texts], default=0) + 1 - cut > 12  # 1: a column for a sign
         return '.6e' if is_small or (is_too_long and is_large) else f'.{6 - cut}f'
 
     def column(self, i):

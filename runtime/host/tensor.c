@@ -327,9 +327,9 @@ struct product {
     int64_t base, first, last, n, k;
 };
 
-/* Counts the multiply-adds since the last call as steps of the budget. They are cheap, so MULTIPLY_ADDS of them count
- * as one computed element. Sets *unasked to the number of multiply-adds that the caller may compute before the next
- * call. Returns false if the budget is exhausted. */
+/* Counts the multiply-adds since the last call as steps of the budget. Multiply-adds are cheap, so MULTIPLY_ADDS
+ * multiply-adds count as one computed element. Sets *unasked to the number of multiply-adds that the caller may
+ * compute before the next call. Returns false if the budget is exhausted. */
 static bool ask(struct tensor_pool *p, int64_t *unasked)
 {
     enum { MULTIPLY_ADDS = 8, TURN = MULTIPLY_ADDS * ELEMS_UNASKED };
@@ -338,8 +338,8 @@ static bool ask(struct tensor_pool *p, int64_t *unasked)
     return goes_on;
 }
 
-/* Computes the rows of `out` one after the other. Each step adds four rows of b, multiplied by the corresponding
- * elements of a, to a row of `out`, in the order of the rows of b. */
+/* Computes the rows of `out` one after the other. Each step multiplies four rows of b by the corresponding elements of
+ * a, and adds the products to a row of `out`, in the order of the rows of b. */
 static void multiply_rows(const struct product *p)
 {
     int64_t n = p->n, k = p->k, unasked = 0;
@@ -446,8 +446,8 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
     return goes_on;
 }
 
-/* -- result types: categories are bool < integers < floats; a number or 0-d tensor affects the type only if its
- * category is the highest -- */
+/* -- result types: the categories are bool < integers < floats; a number or 0-d tensor affects the result type only if
+ * no other operand has a category as high -- */
 
 static int category(enum torch_dtype d)
 {

@@ -3,9 +3,9 @@
  * precision (integers in 64 bits) and rounds each result once, so that it can serve as a reference for the result of
  * a kernel.
  *
- * A storage has a copy in host memory. After a kernel on a device with its own memory has used the storage, it also
- * has a copy in that memory. The copy that was written last is valid; before the other copy is read, it is updated
- * from the valid one. */
+ * A storage has a copy in host memory. After a kernel on a device with separate memory has used the storage, there is
+ * also a copy in device memory. The copy that was written last is valid; before the other copy is read, it is updated
+ * from the valid copy. */
 #ifndef NESO_RUNTIME_TENSOR_H
 #define NESO_RUNTIME_TENSOR_H
 
@@ -59,8 +59,8 @@ struct mirror {
 };
 
 struct storage {
-    /* The copy in host memory; NULL until it is needed. When it is allocated, it is filled with zeros, or, if the
-     * device's copy is valid, with the contents of that copy. */
+    /* The copy in host memory; NULL until it is needed. The host copy is filled with zeros when it is allocated, or,
+     * if the device copy is valid, with the contents of the device copy. */
     char *host;
     size_t bytes;
     uint64_t device;     /* address of the copy on the device; 0: none */
@@ -115,7 +115,7 @@ bool tensor_is_contiguous(const struct tensor *t);
 bool torch_is_float(enum torch_dtype d);
 
 /* Returns the address of the first element in host memory, after updating the host's copy if the device's copy is the
- * valid one. If `write` is true, the host's copy becomes the only valid one. Returns NULL if a copy failed. */
+ * valid copy. If `write` is true, the host's copy becomes the only valid copy. Returns NULL if a copy failed. */
 char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write);
 /* Returns the address of the first element that kernels use, which is in host memory if there is no mirror. `written`
  * tells whether the kernel may write to the tensor. Returns 0 on a failure. */

@@ -6,10 +6,10 @@
  *             ...,
  *             [1160, 1161, 1162,  ..., 1197, 1198, 1199]], device='cuda:0')
  *
- * The format depends on those of the shown elements that are finite and not 0. If all of these are whole numbers,
- * elements are printed as integers with a point, otherwise with four decimal places. They are printed with an
- * exponent if the ratio of the largest to the smallest is above 1000, if one is above 1e8, or if one is a very small
- * fraction. */
+ * The format depends on the shown elements that are finite and not 0. If all of them are whole numbers, elements are
+ * printed as integers with a point, otherwise with four decimal places. Elements are printed with an exponent if the
+ * ratio of the largest to the smallest magnitude is above 1000, if a magnitude is above 1e8, or if the smallest is
+ * below 1e-4 and not all are whole numbers. */
 #include "runtime/host/tensor.h"
 
 #include <math.h>
@@ -138,7 +138,7 @@ static void print_dim(const struct tensor *t, const char *host, const struct for
     text_char(out, ']');
 }
 
-/* Appends a word after the elements, in a new line if it does not fit into the current one. */
+/* Appends a word after the elements, in a new line if the word does not fit into the current line. */
 static void add_word(struct text *out, int *column, const char *word)
 {
     int n = (int)strlen(word);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* torch.c: implements a part of the module torch for host programs, which suffices to create inputs, to compute
- * reference results in double precision, and to compare results. This file implements objects, constructors, classes
- * and modules; torch_math.c implements arithmetic, and torch_view.c implements views and casts. Every function and
- * method is a row of a table. If a program uses a function that neso lacks, the error suggests running the file under
+/* torch.c: implements a part of the module torch for host programs: enough to create inputs, to compute reference
+ * results in double precision, and to compare results. This file implements objects, constructors, classes and
+ * modules; torch_math.c implements arithmetic, and torch_view.c implements views and casts. Every function and method
+ * is a row of a table. If a program uses a function that neso lacks, the error suggests running the file under
  * Python. */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
@@ -270,8 +270,8 @@ static struct obj *run_generator(struct eval *e, struct obj **args, const struct
     return obj_native(e, &generator_class, state);
 }
 
-/* Fills a tensor with elements that f returns. Random numbers come from `generator`, or, if it is None, from the
- * program's default generator. */
+/* Fills a tensor with elements that f returns. Random numbers come from `generator`, or, if `generator` is None, from
+ * the program's default generator. */
 static void fill_from(struct eval *e, const struct tensor *t, fill_function *f, const struct number *x,
                       struct obj *generator, struct loc at)
 {

@@ -14,7 +14,8 @@ struct obj *torch_wrap(struct eval *e, struct tensor t); /* the tensor as an obj
 _Noreturn void torch_fail(struct eval *e, struct loc at);
 /* Counts computed elements; raises an exception if the budget is exhausted. */
 void torch_spend(struct eval *e, int64_t elems, struct loc at);
-/* Like torch_spend, for a loop over elements: it is called for each element number i, and counts from time to time. */
+/* Like torch_spend, for a loop over elements: the loop calls torch_tick for each element number i, and torch_tick
+ * counts the elements of several iterations at once. */
 static inline void torch_tick(struct eval *e, int64_t i, struct loc at)
 {
     enum { TURN = ELEMS_UNASKED / 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* torch_matmul.c: implements torch.matmul and similar functions. It computes products on the CPU in double precision.
- * But if the device has a library (cuBLAS), the library computes products that the program times, and products that
- * would take too long on the CPU.
+/* torch_matmul.c: implements torch.matmul and similar functions. The CPU computes products in double precision. But if
+ * the device has a library (cuBLAS), the library computes products that the program times, and products that would
+ * take too long on the CPU.
  *
  *     [k] @ [k, n]            is [1, k] @ [k, n] without its first dimension
  *     [b, m, k] @ [k, n]      uses the second matrix for each b */
@@ -11,8 +11,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* The largest number of multiply-adds in a product that the CPU computes although there is a library: it takes no
- * noticeable time. */
+/* The largest number of multiply-adds in a product that the CPU computes although there is a library. Such a product
+ * takes no noticeable time. */
 static const int64_t cpu_work = (int64_t)1 << 28;
 
 /* -- products that a library computes -- */
@@ -95,8 +95,8 @@ static bool multiply_there(struct eval *e, const struct tensor *out, const struc
 
 /* -- torch's rules -- */
 
-/* Broadcasts the batch dimensions of a and b to common ones (replaces a and b by views), and sets the rank and
- * shape of their product. Returns false if their shapes do not match. */
+/* Broadcasts the batch dimensions of a and b to common batch dimensions (replaces a and b by views), and sets the rank
+ * and shape of their product. Returns false if their shapes do not match. */
 static bool match(struct tensor *a, struct tensor *b, int *rank, int64_t *shape)
 {
     if (a->rank < 2 || b->rank < 2 || a->dtype != b->dtype || a->shape[a->rank - 1] != b->shape[b->rank - 2])
@@ -163,7 +163,7 @@ static struct obj *multiply(struct eval *e, struct obj **args, struct obj *to, s
     out = is_whole ? *torch_tensor(to) : torch_make(e, a.dtype, rank, shape, at);
     if (!is_whole) {
         out.on_gpu = a.on_gpu;
-        /* the product writes every element, so no zeros are needed before */
+        /* the product writes every element, so the tensor need not be filled with zeros */
         out.storage->is_undefined = true;
     }
     if (!multiply_there(e, &out, &a, &b, at) && !tensor_matmul(host_pool(e), &out, &a, &b))

@@ -239,8 +239,8 @@ static bool call_hook(struct trial *t, const char *name, const char *keyword, st
     return true;
 }
 
-/* Calls pre_hook(args). If there is no such hook, sets the tensors of reset_to_zero to zero, and saves copies of
- * those of restore_value. */
+/* Calls pre_hook(args). If there is no such hook, sets the tensors of reset_to_zero to zero, and, unless `reset_only`,
+ * saves copies of the tensors of restore_value. */
 static void run_pre_hook(struct trial *t, bool reset_only)
 {
     struct eval *e = t->below.e;
@@ -288,8 +288,9 @@ static bool is_refusal(const struct exception *x)
     return false;
 }
 
-/* Sets `times` to the median of a configuration's times and to their quantiles 0.2 and 0.8. If the configuration does
- * not compile or needs more resources than the device has, sets the times to infinity and discards the messages. */
+/* Sets `times` to the median of a configuration's times and to their quantiles 0.2 and 0.8. If the configuration
+ * raises a CompilationError or a RuntimeError (for example, because it needs more resources than the device has), sets
+ * the times to infinity and discards the messages. */
 static void time_trial(struct trial *t, double times[3])
 {
     struct eval *e = t->below.e;
@@ -515,7 +516,7 @@ static struct obj *choose_by_time(const struct level *l, const struct obj *optio
         }
     }
     dict_set(e, record_of(l)->dict, obj_cstr(e, "configs_timings"), timings);
-    /* If every config failed, the last one runs again, so that the program gets its error. */
+    /* If every config failed, the last config runs again, so that its error is raised in the program. */
     if (!isfinite(least[0]))
         run_trial(e, &t);
     make_trial(&t, l, options, best, named, args);
@@ -561,7 +562,7 @@ static struct obj *only_config(const struct level *l, struct obj *configs, struc
     return eval_call1(l->e, triton, none, at);
 }
 
-/* Compiles every configuration. */
+/* Compiles every configuration that `prune` keeps. */
 static struct obj *warm_all(const struct level *l, const struct obj *options, struct obj *configs,
                             const struct obj *named, const struct args *args)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cublas.c: computes products of matrices by cuBLAS, if it is installed, as a baseline for kernels. The first product
- * opens the library, which may belong to the system, a toolkit or a Python environment. If there is no library, the
- * caller multiplies on the CPU.
+/* cublas.c: computes products of matrices by cuBLAS, if cuBLAS is installed, as a baseline for kernels. The first
+ * product opens the library, which may belong to the system, a toolkit or a Python environment. If there is no
+ * library, the caller multiplies on the CPU.
  *
  * cuBLAS is column-major, so it reads the bytes of row-major A, B and C as their transposes:
  *

@@ -427,7 +427,7 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
     if (!grid_fits(l, f) || !enter(g, &pushed, f))
         return false;
     /* params[i] points to the value of parameter i. The driver knows the size of each parameter, and reads only that
-     * many low bytes. For a tensor map, the argument is itself the address of the value. */
+     * many low bytes. The argument for a tensor map is already the address of the map. */
     for (int i = 0; i < l->nargs; i++)
         params[i] = i < l->nargs - l->nmaps ? (void *)(uintptr_t)&l->args[i] : (void *)(uintptr_t)l->args[i];
     cu_result r = l->pairs || l->options

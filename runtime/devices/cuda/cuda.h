@@ -103,7 +103,7 @@ struct gpu {
     struct driver driver;
     cu_device device;
     cu_context context;
-    bool owns_context; /* the context is the GPU's primary context, which `open` has retained */
+    bool owns_context; /* the context is the GPU's primary context, which open_gpu has retained */
     struct cublas *cublas; /* NULL: not opened yet */
     pthread_mutex_t lock;  /* protects the creation of pool, copy_module and copy_rows */
     cu_mem_pool pool;      /* NULL: not created yet */

@@ -3,11 +3,12 @@
  *
  *     PTX, or a cubin that ptxas made of it ──module_load──► function
  *
- * If there is no cubin, jit.c loads PTX by cuModuleLoadDataEx, and the driver caches the assembled code. The driver's
- * linker (cuLinkAddData) also accepts PTX, but jit.c does not use the linker, because the linker assembles PTX to
- * relocatable code. In such code, `setmaxnreg` has no effect, and warp-uniform values are not in uniform registers: a
- * matmul of n = 4096 executes 1.6 times as many instructions, and takes 1.5 % longer. The assembler's messages name a
- * line of the PTX. The `.loc` before this line names the line of Python from which the PTX was compiled:
+ * If there is no usable cubin, jit.c loads PTX by cuModuleLoadDataEx, and the driver caches the assembled code. The
+ * driver's linker (cuLinkAddData) also accepts PTX, but jit.c does not use the linker, because the linker assembles
+ * PTX to relocatable code. In such code, `setmaxnreg` has no effect, and warp-uniform values are not in uniform
+ * registers: a matmul of n = 4096 executes 1.6 times as many instructions, and takes 1.5 % longer. The assembler's
+ * messages name a line of the PTX. The `.loc` before this line names the line of Python from which the PTX was
+ * compiled:
  *
  *     ptxas application ptx input, line 41; error : Unknown symbol '%q3'
  *       =>  softmax.py:14:11, "line 41 of the PTX: Unknown symbol '%q3' (in `add.f32 %f1, %f2, %q3;`)" */
@@ -75,8 +76,8 @@ static bool refuse(const struct image *image, const char *log, struct fault *f)
 
 enum { LOG_BYTES = 8192 };
 
-/* Loads the image's cubin. Returns false if there is none, or if the driver rejects it, for example because the ptxas
- * that made it is newer than the driver. */
+/* Loads the image's cubin. Returns false if there is no cubin, or if the driver rejects the cubin, for example because
+ * the ptxas that made it is newer than the driver. */
 static bool load_code(struct gpu *g, const struct image *image, struct cuda_code *code)
 {
     return image->code && g->driver.module_load(&code->module, image->code, 0, NULL, NULL) == 0;

@@ -5,13 +5,13 @@
  *
  * The memory comes from a pool that only workspaces use. The pool keeps freed memory for the next launch. A CUDA graph
  * can capture all these calls. The driver's functions copy matrices slowly if rows begin at addresses that are not
- * multiples of 16, so copy_rows launches a kernel instead. Each thread copies 16 bytes: it loads the one or two aligned
- * vectors of 16 bytes that contain these bytes, and shifts them.
+ * multiples of 16, so copy_rows launches a kernel instead. Each thread copies 16 bytes at a time: it loads the one or
+ * two aligned vectors of 16 bytes that contain these bytes, and shifts them.
  *
  *     from   |....ABCDEFGHIJKL|MNOP............|        to   |ABCDEFGHIJKLMNOP|
  *
- * The thread loads the second vector only if it contains some of these bytes. If a vector would extend beyond the first
- * or the last byte of the array, the thread copies single bytes instead. */
+ * The thread loads the second vector only if this vector contains some of the bytes. If a vector would extend beyond
+ * the first or the last byte of the array, the thread copies single bytes instead. */
 #include "runtime/devices/cuda/cuda.h"
 
 enum { CHUNK = 16, THREADS = 256, CTAS_PER_SM = 8 };

@@ -92,7 +92,7 @@ LANEWISE(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)((int32_t
 LANEWISE(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)x *y + z)
 LANEWISE(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int64_t)x * y) + z)
 
-/* -- shifts: a shift count is clamped to the width of the type, but shf takes it modulo 32 -- */
+/* -- shifts: a shift count is clamped to the width of the type, but shf uses the count modulo 32 -- */
 
 LANEWISE(shl_u16, uint16_t, uint16_t, uint32_t, uint16_t, y > 15 ? 0 : (uint32_t)x << y)
 LANEWISE(shl_u32, uint32_t, uint32_t, uint32_t, uint32_t, y > 31 ? 0 : (uint64_t)x << y)

@@ -271,8 +271,8 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
     }
 }
 
-/* Reports a deadlock, and names one of the waits. Prefers waits for other warps or copies, because these usually cause
- * the waits for lanes of the same warp, or for warps of the same warpgroup. */
+/* Reports a deadlock, and names one of the waits. Waits for other warps or copies have priority, because they usually
+ * cause the waits for lanes of the same warp, or for warps of the same warpgroup. */
 void emu_deadlock(struct emu_cluster *c)
 {
     static const struct emu_group nobody = {.pc = 1, .waits = WAIT_lanes};

@@ -11,9 +11,10 @@
  *
  * Sectors are the 32-byte units that a warp accesses; global_sectors_least is the number of sectors that the distinct
  * bytes of its access would fill if they were contiguous. A wavefront is one access to the 32 banks of shared memory,
- * which are 4 bytes wide. An access of 8 or 16 bytes per lane is split into 2 or 4 parts. If all lanes together access
- * at most one word of each bank, there are only 1 or 2 parts: an H200 takes at least two wavefronts for 16 bytes per
- * lane. The number of wavefronts of a part is the largest number of distinct words that it accesses in one bank. */
+ * which are 4 bytes wide. An access of 8 bytes per lane is split into 2 parts, and an access of 16 bytes per lane into
+ * 4 parts. If all lanes together access at most one word of each bank, there are only half as many parts: an H200
+ * needs at least two wavefronts for 16 bytes per lane. The number of wavefronts of a part is the largest number of
+ * distinct words that the part accesses in one bank. */
 #include "runtime/devices/emulator/machine.h"
 #include "ir/target/target.h"
 

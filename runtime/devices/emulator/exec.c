@@ -506,8 +506,8 @@ static long long spread(const struct grid *g, long long i)
     return i * step + i * rest / g->sample;
 }
 
-/* Begins the grid's next cluster in r if r has none. Returns false if no cluster is left, or if the cluster need not
- * run because one with a lower number has failed. */
+/* Begins the grid's next cluster in r if r has none. Returns false if no cluster is left, or if a cluster with a lower
+ * number has failed, so that this one need not run. */
 static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {
@@ -534,9 +534,9 @@ static bool run_cluster(struct grid *g, struct resident *r)
     return true;
 }
 
-/* Called at the start of a worker (n = 0), and after a turn of one of its n clusters ended before the cluster did: that
- * cluster may wait for one that has not started. Returns the number of clusters among which the worker should
- * alternate: 1 at the start, and then twice as many as before, but more than 2 only as far as they need at most
+/* Called at the start of a worker (n = 0), and after a turn of one of its n clusters ended before the cluster did:
+ * that cluster may wait for a cluster that has not started. Returns the number of clusters among which the worker
+ * should alternate. This is 1 at the start, and then twice as many as before. More than 2 clusters must fit into
  * RESIDENT_BYTES_MOST of memory. */
 static int wanted_residents(struct resident *const *residents, int n)
 {
@@ -572,8 +572,9 @@ static void tallies_add(struct grid *g, struct emu_tally *t)
     m->free(m->ctx, t, tallies_bytes(g));
 }
 
-/* The main function of a worker. It runs one cluster after the other. If a cluster's turn ends before the cluster does,
- * the worker also runs other clusters before the cluster's next turn, because the cluster may wait for one of them. */
+/* The main function of a worker, which runs one cluster after the other. If a cluster's turn ends before the cluster
+ * does, the worker also runs other clusters before the cluster's next turn, because the cluster may wait for one of
+ * them. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine.h: the emulator, a device that executes PTX on this CPU, warp by warp, and checks its accesses.
+/* machine.h: the emulator, a device that executes PTX on this CPU, warp by warp, and checks the accesses to memory.
  *
  *     PTX text ──load──► emu_code: instructions on numbered registers ──run──► the CTAs of the grid, on all cores
  *
@@ -295,7 +295,8 @@ struct emu_ask {
 enum { MBARRIERS_MOST = 64 };
 struct emu_mbarrier {
     int at; /* the mbarrier's offset in shared memory */
-    bool live, fenced; /* live: it is initialized; fenced: the initialization is visible to copies and other CTAs */
+    bool live, fenced; /* live: the mbarrier is initialized; fenced: the initialization is visible to copies and other
+                        * CTAs */
     int count, pending;
     /* the number of expected bytes that have not arrived; negative if bytes arrived before expect_tx */
     int64_t bytes;
@@ -327,8 +328,8 @@ struct emu_cta {
     struct emu_barrier barriers[BARRIERS];
     struct emu_mbarrier *mbarriers;
     int nmbarriers;
-    int spare_registers; /* over all warps: the registers per thread that setmaxnreg has released, minus those that it
-                          * has acquired */
+    int spare_registers; /* over all warps: the registers per thread that setmaxnreg has released, minus the registers
+                          * that it has acquired */
     struct race_party party;
     struct emu_event *arrivals; /* for each actor of another CTA: the actor's last arrival at an mbarrier of this CTA */
 };
@@ -371,8 +372,8 @@ struct emu_warp {
     uint32_t *defined;             /* defined[r]: the lanes of register r in which every bit is defined */
     uint64_t (*undefined)[LANES];  /* undefined[r]: the undefined bits of the other lanes of r */
     unsigned char *local, *local_undefined; /* local memory, lane by lane, and its undefined bits */
-    /* wrapped[r]: the lanes of register r whose 32-bit arithmetic overflowed; NULL: no address of the kernel depends on
-     * such arithmetic */
+    /* wrapped[r]: the lanes of register r whose 32-bit arithmetic overflowed; NULL: no address of the kernel depends
+     * on 32-bit arithmetic */
     uint32_t *wrapped;
     int64_t (*exact)[LANES];       /* exact[r]: the exact results in the lanes wrapped[r] */
     const struct emu_insn *wrapping; /* the last instruction whose result overflowed */
@@ -382,7 +383,7 @@ struct emu_warp {
     uint32_t *released;            /* the vector clock that the warp published at its last fence that is not a proxy
                                     * fence */
     uint32_t unfenced;             /* the lanes that have written shared memory since their last proxy fence */
-    int budget;                    /* the number of registers that setmaxnreg has set; 0: it has not been executed */
+    int budget;                    /* the number of registers that setmaxnreg has set; 0: no setmaxnreg was executed */
     /* the lanes that have arrived at the cluster's barrier in this phase */
     uint32_t cluster_arrived;
     /* the lanes that have arrived in a completed phase and have not waited for it yet */
@@ -448,7 +449,7 @@ _Noreturn void emu_deadlock(struct emu_cluster *c);
  * are not ordered before the warp's next access until the warp has waited for them. */
 enum emu_actor {
     ACTOR_warp,
-    ACTOR_fenced,  /* no actor: its entry in a vector clock is the time of the warp's last proxy fence */
+    ACTOR_fenced,  /* not an actor: this entry of a vector clock is the time of the warp's last proxy fence */
     ACTOR_copies,  /* the warp's cp.async */
     ACTOR_stores,  /* the warp's bulk stores, which read shared memory */
     /* the reads of shared memory by a warpgroup's wgmmas; the time of a read is the cluster's start time plus the

@@ -252,10 +252,11 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 
 /* -- fences -- */
 
-/* Executes fences. A proxy fence takes effect when every lane that has written shared memory has executed it. When any
- * lane executes a proxy fence or fence.mbarrier_init, the mbarriers that the warp has initialized become visible to
- * copies and other CTAs. A proxy fence has no release semantics: on an H200, remote arrivals that preceded a proxy
- * fence became visible later than a relaxed arrival at the cluster's barrier that followed the fence. */
+/* Executes fences. A proxy fence takes effect when every lane that has written shared memory has executed a proxy
+ * fence. When any lane executes a proxy fence or fence.mbarrier_init, the mbarriers that the warp has initialized
+ * become visible to copies and other CTAs. A proxy fence has no release semantics: on an H200, remote arrivals that
+ * preceded a proxy fence became visible later than a relaxed arrival at the cluster's barrier that followed the
+ * fence. */
 void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cta *c = w->cta;

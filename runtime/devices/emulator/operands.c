@@ -74,8 +74,8 @@ static int register_bits(enum ptype t)
     return class_info[ptype_info[t].cls].bits;
 }
 
-/* Returns whether a register may be wider than the instruction's type. This is so for loads and stores without a
- * vector, and for conversions, except conversions from or to bf16 and to f16x2. */
+/* Returns whether a register may be wider than the instruction's type: true for loads and stores without a vector, and
+ * for conversions, except conversions from or to bf16 and to f16x2. */
 static bool may_be_wider(const struct emu_insn *in)
 {
     bool moves = in->code == INSN_ld || in->code == INSN_st || in->code == INSN_ld_param;
@@ -173,9 +173,9 @@ static bool check_address(const struct emu_insn *in, const struct insn_word *x, 
     return fits || complain(c, "an address in a register of %s", ptype_info[w->type].word);
 }
 
-/* Returns whether the operand is the name of a variable or parameter whose address the instruction may take. `cvta.to`
- * takes none. For `cvta`, the variable must be in the instruction's state space; for `mapa`, it must be in shared
- * memory. */
+/* Returns whether the operand is the name of a variable or parameter, and the instruction accepts such a name for its
+ * address. `cvta.to` accepts no name. For `cvta`, the variable must be in the instruction's state space; for `mapa`,
+ * it must be in shared memory. */
 static bool names_place(const struct emu_insn *in, const struct emu_written *w)
 {
     enum mod space = w->form == WRITTEN_name ? MOD_param : (enum mod)w->space;
@@ -204,7 +204,7 @@ static bool check_value(const struct emu_insn *in, const struct insn_word *x, co
                     x->kind == WORD_constant ? "constant" : "register", ptype_info[want].word);
 }
 
-/* Checks w, operand number `at` of those that the word x describes. */
+/* Checks w, which is operand number `at` of the operands that the word x describes. */
 static bool check_one(const struct emu_insn *in, const struct insn_word *x, int at, struct emu_written *w,
                       const struct complaint *c)
 {

@@ -55,9 +55,9 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
              copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
-/* Records a read as the first of the byte's READERS recorded reads. The former first read takes the place of another
- * read, which is dropped: one by the same actor as the new read, or one that is ordered before the new read. If there
- * is no such read, drops a read that is neither the oldest nor the newest: a later write that races with a recorded
+/* Records a read as the first of the byte's READERS recorded reads. The former first read replaces another recorded
+ * read: a read by the same actor as the new read, or a read that is ordered before the new read. If there is no such
+ * read, it replaces a read that is neither the oldest nor the newest, because a later write that races with a recorded
  * read usually races with the oldest or the newest. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
@@ -90,7 +90,7 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
                      number + i);
         if (!emu_is_over(w, s->writer, s->written))
             race(w, in, lane, number + i, "read", s->writer, "write", s->write_line);
-        /* if the first recorded read has the same actor and time, it already stands for this read */
+        /* if the first recorded read has the same actor and time, this read need not be recorded */
         if (s->reader[0] != w->actor || s->read[0] != time)
             add_reader(w, s, w->actor, time, in->line);
         *undefined |= (uint64_t)s->undefined << 8 * i;

@@ -135,7 +135,7 @@ static void clear_special(double *x, int n)
 
 static bool has_special(const struct emu_dot *m)
 {
-    double sum = 0; /* 0 if all operands are finite, else NaN */
+    double sum = 0; /* the sum is 0 if all operands are finite, else NaN */
     for (int k = 0; k < m->depth; k++) {
         for (int i = 0; i < EMU_ROWS; i++)
             sum += 0 * m->a[k][i];

@@ -7,9 +7,9 @@
  *
  * A row of a box extends along dimension 0. The rows are consecutive in shared memory. A swizzle of W = 32, 64 or 128
  * bytes permutes the 16-byte chunks of each row of W bytes: it XORs n = log2(W / 16) bits of the address, from bit 7
- * up, into the n bits from bit 4 up. The address is that in shared memory, not the offset in the box. Loads fill
- * elements outside of the tensor with zeros or NaNs. The mbarrier also counts the bytes of these elements. Stores skip
- * elements outside of the tensor. */
+ * up, into the n bits from bit 4 up. The swizzle depends on the address in shared memory, not on the offset in the
+ * box. Loads fill elements outside of the tensor with zeros or NaNs. The mbarrier also counts the bytes of these
+ * elements. Stores skip elements outside of the tensor. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -342,8 +342,8 @@ void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t o
 
 /* -- stores -- */
 
-/* Ends the launch with an error if the row has an undefined byte inside the tensor. Bytes outside of it are not stored,
- * so they may be undefined. */
+/* Ends the launch with an error if the row has an undefined byte inside the tensor. Bytes outside of the tensor are
+ * not stored, so they may be undefined. */
 static void need_row(const struct row *r)
 {
     const struct packed_map *m = r->op->bulk.map;

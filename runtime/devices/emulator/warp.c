@@ -3,8 +3,8 @@
  * computations (by the functions of arith.c, float.c and convert.c), moves between a vector of registers and one
  * register, loads of parameters, shuffles, reductions and votes across lanes, and conversions of addresses.
  *
- * A computation writes the results of all 32 lanes to scratch memory. Then only those of the active lanes are stored to
- * the result register. */
+ * A computation writes the results of all 32 lanes to scratch memory. Then only the results of the active lanes are
+ * stored to the result register. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>

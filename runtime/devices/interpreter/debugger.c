@@ -11,7 +11,7 @@
  *
  * Before each statement, the tracer inserts a site, which records the variables (hostcall.c). specialize.c asks the
  * debugger whether to stop at a site. evaluate.c evaluates expressions. If an op makes a NaN (shadow_ops.c), the
- * debugger shows the last site before this op. */
+ * debugger stops at the last site before this op. */
 #include "runtime/devices/interpreter/debugger.h"
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
@@ -117,8 +117,8 @@ static const struct host_site *frame_of(const struct stop *stop, int up)
     return site;
 }
 
-/* Returns the location at which a frame is stopped: that of the site, or, if `up` > 0, that of the call in this frame
- * that leads to the site. */
+/* Returns the location at which a frame is stopped: the location of the site, or, if `up` > 0, of the call in this
+ * frame that leads to the site. */
 static struct loc place_of(const struct program *p, const struct stop *stop, int up)
 {
     struct loc at = stop->site->loc;
@@ -231,7 +231,7 @@ static void show_source(struct program *p, struct loc at, const char *which)
 /* -- values -- */
 
 /* Returns the number of the argument whose tensor probably contains address `at`: of the tensors that begin at or
- * before `at`, the one that begins last. Returns -1 if no tensor does. */
+ * before `at`, the last one. Returns -1 if all tensors begin after `at`. */
 static int argument_of(const struct launch *l, uint64_t at)
 {
     int found = -1;
@@ -634,8 +634,8 @@ void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
         prompt(p, e, stop, 0);
 }
 
-/* Opens the prompt in the frame of the statement whose op made the NaN. This is the frame of a caller of the site's
- * function if the last site before the NaN is in a call that has already returned. */
+/* Opens the prompt in the frame of the statement whose op made the NaN. If the last site before the NaN is in a call
+ * that has already returned, this frame is that of a caller of the site's function. */
 void debugger_nan(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct debugger *d = &p->debugger;

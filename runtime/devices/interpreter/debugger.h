@@ -16,7 +16,8 @@ struct point {
     uint16_t file;
     bool is_temporary;
     char condition[CONDITION_MOST]; /* "": none */
-    struct map traced;              /* maps sites (struct host_site *) to the traced condition, struct expression * */
+    struct map traced;              /* maps sites (struct host_site *) to the condition as traced at the site, struct
+                                     * expression * */
 };
 
 struct debugger {
@@ -62,9 +63,9 @@ void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
 void debugger_nan(struct program *p, struct eval *e, const struct stop *stop);
 
 /* -- evaluate.c -- */
-/* Evaluates an expression in the frame `up` calls above the site. If the evaluation fails, returns NULL and appends the
- * reason to `why`. If `traced` is not NULL, it maps each site to the expression as traced there, so that a later
- * evaluation at the same site need not trace it again. */
+/* Evaluates an expression in the frame `up` calls above the site. If the evaluation fails, returns NULL and appends
+ * the reason to `why`. `traced` may be NULL. Otherwise, it maps each site to the expression as traced there, so that a
+ * later evaluation at the same site need not trace the expression again. */
 struct obj *debugger_evaluate(struct program *p, struct eval *e, const struct stop *stop, int up, const char *text,
                               struct map *traced, struct text *why);
 

@@ -27,7 +27,7 @@ struct evaluation {
     struct obj *result;
     enum error refused; /* the first error; ERR_count: none */
     struct exception raised;
-    bool has_raised, has_ended; /* an exception has ended the launch; a fatal error has ended it */
+    bool has_raised, has_ended; /* an exception has ended the launch; a fatal error has ended the launch */
 };
 
 /* -- the launch -- */
@@ -65,7 +65,7 @@ static bool answer(void *ctx, const struct host_call *call)
     return !v->has_raised && !v->has_ended;
 }
 
-/* Returns the arguments of the expression's function: those of the kernel, and the values of the frame. A tile is
+/* Returns the arguments of the expression's function: the kernel's arguments, and the values of the frame. A tile is
  * passed by its address. */
 static uint64_t *arguments(const struct evaluation *v, int nown)
 {
@@ -135,7 +135,7 @@ static void evaluate_as_python(struct evaluation *v)
     v->result = eval_expr(e, host_site_scope(e, v->stop->site, v->stop->call->values, v->up), v->x->tree);
 }
 
-/* Reports an exception at the location at which it was raised, or, if that is in neso's own Python code, at the
+/* Reports an exception at the location that raised it, or, if this location is in neso's own Python code, at the
  * expression. */
 static void report_raised(const struct evaluation *v, const struct exception *x)
 {
@@ -154,7 +154,8 @@ static bool ends_program(struct eval *e, const struct exception *x)
     return x->class && class_is_a(x->class, builtin_class(e, "SystemExit"));
 }
 
-/* Tries one way to evaluate the expression. If it fails, appends the reason to `why` and returns false. */
+/* Evaluates the expression by the function `way`. If the evaluation fails, appends the reason to `why` and returns
+ * false. */
 static bool attempt(struct evaluation *v, void way(struct evaluation *), struct text *why)
 {
     struct eval *e = v->eval;
@@ -192,7 +193,7 @@ static bool attempt(struct evaluation *v, void way(struct evaluation *), struct 
 }
 
 /* Returns the expression to which `traced` maps the site. If there is none, returns a new expression, and adds it to
- * `traced` if that is not NULL. */
+ * `traced` unless `traced` is NULL. */
 static struct expression *expression_at(struct eval *e, const struct host_site *site, struct map *traced)
 {
     void **kept = traced ? map_at_ptr(traced, site) : NULL;

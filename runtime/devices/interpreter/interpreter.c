@@ -14,7 +14,7 @@ enum {
     STEP_WORK = 16, /* a step's fixed work, which is added to the number of elements that the step computes */
     /* a loop that may wait for another program yields to other programs after this number of iterations */
     SPINS_AT_ONCE = 200,
-    SPINS_AGAIN = 2, /* the same, if the worker had passed its token on at the last yield (run.c) */
+    SPINS_AGAIN = 2, /* this number instead if the worker passed its token on at the last yield (run.c) */
 };
 
 /* -- decoding -- */

@@ -81,7 +81,7 @@ struct step {
 #define SLOT_NONE ((size_t)-1)
 enum { FRAME_ALIGN = 64, ORIGIN_none = -2, ORIGIN_any = -1 };
 
-/* A decoded block. The steps `hoisted`, which only the top level has, do not depend on the program. */
+/* A decoded block. Only the top level has `hoisted` steps, which do not depend on the program. */
 struct code {
     const struct step *steps;
     int nsteps;
@@ -222,7 +222,7 @@ step_function step_load, step_store, step_atomic;
 int interpreter_origin(struct arena *a, const struct value *pointer);
 /* Formats the indices of element i of a tile for a report: "element (1, 2) of the tile". */
 void interpreter_element(char *out, size_t room, const struct type *t, int64_t i);
-/* Formats an address that step s accesses, for a report. The text gives the index of the address in buffer b: "index
+/* Describes an address that step s accesses, for a report. The text gives the index of the address in buffer b: "index
  * 12, [3, 0], of 'x_ptr', which is float32[3, 4]". */
 void interpreter_place(const struct frame *f, const struct step *s, const struct cpu_buffer *b, uint64_t at,
                        uint64_t bytes, char *out, size_t room);

@@ -83,9 +83,9 @@ int interpreter_origin(struct arena *a, const struct value *pointer)
 
 /* -- bounds -- */
 
-/* Returns the only buffer in which an access at `at` is valid: the buffer of the parameter from which the pointer was
- * computed, if it is known; otherwise the last buffer that begins at or below `at`; NULL if there is none. The caller
- * checks the bounds. */
+/* Returns the only buffer in which an access at `at` is valid; NULL if there is none. This is the buffer of the
+ * parameter from which the pointer was computed, if this parameter is known; otherwise, the last buffer that begins at
+ * or below `at`. The caller checks the bounds. */
 static const struct cpu_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)
 {
     const struct cpu_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
@@ -137,7 +137,7 @@ static int parameter_of(const struct frame *f, const struct step *s, const struc
 }
 
 /* Computes the index of the element that is `flat` elements after the tensor's first element: divides by the strides,
- * the largest first. The index may be outside of the shape. Returns false if a remainder is left. */
+ * the largest first. The index may be outside of the shape. Returns false if the division leaves a remainder. */
 static bool unravel(const struct launch_tensor *t, int64_t flat, int64_t *index)
 {
     bool done[8] = {false};
@@ -424,7 +424,7 @@ static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, c
 }
 
 /* Returns whether the race detector must record an acquire or a release for the atomic: its memory order is neither
- * `relaxed` nor `but`, which is `release` for an acquire, and `acquire` for a release. */
+ * `relaxed` nor `but`. The caller passes `release` as `but` for an acquire, and `acquire` for a release. */
 static bool orders(const struct frame *f, const struct step *s, enum sem but)
 {
     enum sem sem = (enum sem)op_int(s->op, ATTR_sem);

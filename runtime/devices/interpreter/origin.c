@@ -68,8 +68,8 @@ static double as_number(const struct path *p, const struct value *v, int64_t i)
 
 /* -- which element of which operand -- */
 
-/* Returns the priority with which an operand of value x explains a result: a NaN has the highest, then an infinity,
- * then the largest magnitude. */
+/* Returns the priority with which an operand of value x explains a result: a NaN has the highest priority, then an
+ * infinity, then the largest magnitude. */
 static double weight(double x)
 {
     return isnan(x) ? INFINITY : isinf(x) ? 0x1p1000 : fabs(x);

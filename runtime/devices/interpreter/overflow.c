@@ -53,8 +53,8 @@ static void mark(struct map *seen, const struct value *v)
     const struct op *o = v->def ? v->def : v->block->parent;
     if (!o)
         return;
-    /* A pointer that is a result of a loop or an `if` counts as computed from all initial and yielded pointers of this
-     * op. */
+    /* A pointer that is a result or an argument of a loop or an `if` counts as computed from all initial and yielded
+     * pointers of this op. */
     bool carries = o->nregions > 0 && type_is_ptr(v->type);
     for (int i = 0; (carries || (v->def && is_followed(o))) && i < o->nopnds; i++)
         if (!carries || type_is_ptr(op_opnd(o, i)->type))

@@ -8,9 +8,9 @@
  * last axis of the grid varies fastest. For other kernels, and for samples, the first axis varies fastest.
  *
  * A worker runs while it has a token. There is one token while races are checked, or if programs run one after the
- * other; otherwise, there is one for each core. If a program spins in a loop that reads memory, its worker passes the
- * token to a new worker, which starts the next program; if all programs have started, it passes the token to the worker
- * that has waited longest. If all workers spin and memory does not change, run.c reports a deadlock. */
+ * other; otherwise, there is one token for each core. If a program spins in a loop that reads memory, its worker
+ * passes the token to a new worker, which starts the next program; if all programs have started, it passes the token
+ * to the worker that has waited longest. If all workers spin and memory does not change, run.c reports a deadlock. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <limits.h>

@@ -125,9 +125,9 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
 
 /* -- stores -- */
 
-/* Returns how many low bits of a value with this shadow are wrong: log2 of the distance between the value and x->exact,
- * where the unit is the last place of a number of the size of `scale`, in type t or in x->precision bits if these are
- * fewer. Returns 64 if only the value, not x->exact, is not finite. */
+/* Returns how many low bits of a value with this shadow are wrong: log2 of the distance between the value and
+ * x->exact, in units in the last place. The unit is that of a number of the size of `scale` in type t, or in
+ * x->precision bits if these are fewer. Returns 64 if x->exact is finite but the value is not. */
 static double lost_bits(enum dtype t, double value, const struct shadow *x, double scale)
 {
     if (isnan(value) || isinf(value))
@@ -167,8 +167,8 @@ double shadow_scale(const struct shadow *x, int64_t n)
     return largest(x, n, 1);
 }
 
-/* Called when a value whose shadow has a birth is stored. In a trace of kind `nan`, a NaN or inf ends the launch. In
- * one of kind `precision`, a loss of precision is counted at the birth. */
+/* Called when a value whose shadow has a birth is stored. In a trace of kind `nan`, a NaN or inf ends the launch. In a
+ * trace of kind `precision`, a loss of precision is counted at the birth. */
 static void store_birth(struct frame *f, const struct step *s, enum dtype t, double value,
                         const struct shadow *x, double scale)
 {

@@ -297,9 +297,9 @@ static void look_along(const struct frame *f, const struct step *s, int64_t i, b
     }
 }
 
-/* Returns whether this step is the origin of r, a NaN or inf that has no birth yet. In general, a step is the origin of
- * a NaN if no operand is a NaN, and of an inf if no operand is an inf or a NaN. A dot always counts as the origin, a
- * load only if r is a NaN; ops of family create, selects and bitcasts never count. */
+/* Returns whether this step is the origin of r, a NaN or inf that has no birth yet. In general, a step is the origin
+ * of a NaN if no operand is a NaN, and of an inf if no operand is an inf or a NaN. A dot is always the origin. A load
+ * is the origin only of a NaN. Ops of family create, selects and bitcasts are never the origin. */
 static bool is_born(const struct frame *f, const struct step *s, int64_t i, double r)
 {
     bool any_inf = false, any_nan = false, folds = s->op->code == OP_reduce || s->op->code == OP_scan;
@@ -478,8 +478,8 @@ static double magnitude_along(const struct frame *f, const struct step *s, int k
     return sum;
 }
 
-/* Increases the errors of the results of a reduction or scan that is not a sum: in another order, each execution of its
- * region may round differently. */
+/* Increases the errors of the results of a reduction or scan that is not a sum: in another order, each execution of
+ * the region may round differently. */
 static void widen_errors(const struct frame *f, const struct step *s, int64_t along)
 {
     for (int k = 0; k < s->nout; k++) {
@@ -494,7 +494,7 @@ static void widen_errors(const struct frame *f, const struct step *s, int64_t al
     }
 }
 
-/* Corrects the errors of the results of a reduction or scan. The steps of its region have computed the shadows for one
+/* Corrects the errors of the results of a reduction or scan. The steps of the region have computed the shadows for one
  * order, but the errors must be bounds for any order. */
 static void shadow_reduce(struct frame *f, const struct step *s)
 {
@@ -673,9 +673,9 @@ static void shadow_dot(struct frame *f, const struct step *s)
     }
 }
 
-/* Returns the error that element i of this add has in addition to the rounding error of an add: if a summand is a dot's
- * result, the compiler may use the other summand as the dot's accumulator. A tensor core then adds it together with the
- * dot's products, and rounds differently. Returns 0 if no summand is a dot's result. */
+/* Returns the error that element i of this add has in addition to the rounding error of an add: if a summand is a
+ * dot's result, the compiler may use the other summand as the dot's accumulator. A tensor core then adds this summand
+ * together with the dot's products, and rounds differently. Returns 0 if no summand is a dot's result. */
 static double dot_sum_error(const struct frame *f, const struct step *s, int64_t i)
 {
     double err = 0;

@@ -7,7 +7,7 @@
  *
  * A launch with a struct float_trace runs on one thread. The kinds of traces are:
  *
- *     nan          the launch ends at a store of a NaN or inf that an op has made, or of a NaN that was loaded
+ *     nan          a store of a NaN or inf that an op has made, or of a NaN that was loaded, ends the launch
  *     precision    counts the stores of results that have lost more than `bits` bits, for each op at which a loss began
  *     error        records errors; the caller compares the results with those of another device, with the tolerance `err` */
 #ifndef NESO_RUNTIME_TRACE_H
