@@ -43,7 +43,8 @@ struct reg_use {
     int changes;
     bool elsewhere; /* other blocks use the register too */
     bool live, is_loaded;
-    /* a load writes this register, and a loop then carries it in the place of the register `replaced`; -1: none */
+    /* the register %old of find_replaced, if a load writes this register, and this register's value then replaces
+     * %old; -1: none */
     int replaced;
 };
 
@@ -447,9 +448,10 @@ static bool is_global_load(const struct insn *in)
            in->op->code == OP_load;
 }
 
-/* Sets `replaced` for the registers that a load writes and that a loop carries: `mov %carried, %loaded` at the end of
- * an iteration and `mov %old, %carried` at its start. If the load stands behind the instructions that read %old, the
- * three are one register. Otherwise a copy at the end of the iteration would wait for the load. */
+/* Sets `replaced` to %old for each register %loaded that a load writes and that a loop carries: the loop has `mov
+ * %carried, %loaded` at the end of an iteration and `mov %old, %carried` at the start. If the load is behind the
+ * instructions that read %old, ptxas can use one register for %loaded, %carried and %old. Otherwise a copy at the end
+ * of the iteration would wait for the load. */
 static void find_replaced(struct scheduler *s)
 {
     int *loaded = NEW_ARRAY(s->m->arena, s->m->regs.n + 1, int); /* by carried register; 0: none */

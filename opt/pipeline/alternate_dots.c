@@ -214,7 +214,7 @@ static struct value *build_step(struct alternation *a, struct builder *b, struct
 
 /* -- the loads of a pair -- */
 
-/* Returns whether o can stand in front of `at`, together with the pure ops that compute its operands. */
+/* Returns whether o can move in front of `at`, together with the pure ops that compute o's operands. */
 static bool can_stand_before(const struct op *o, const struct op *at)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -235,7 +235,8 @@ static void move_before(struct op *o, struct op *at)
     op_move_before(o, at);
 }
 
-/* Moves the ops that read v, and then those that read their results, in front of `at`, if they can stand there. */
+/* Moves the ops that read v, and the ops that read the results of moved ops, in front of `at`, if the ops can move
+ * there. */
 static void move_readers(const struct value *v, struct op *at)
 {
     for (const struct use *next, *u = v->uses; u; u = next) {
@@ -248,10 +249,10 @@ static void move_readers(const struct value *v, struct op *at)
     }
 }
 
-/* Moves the loads of a pair's second iteration, which starts with `second`, behind those of the first iteration. In
- * front of the loads, the function places the ops of the second iteration that read only values which the loads
- * replace. ptxas often gives all loads of a loop the same scoreboard, so that the first reader of a loaded value also
- * waits for the newest load. */
+/* Moves the loads of a pair's second iteration, which starts with `second`, behind the loads of the first iteration.
+ * In front of all these loads, the function places the ops of the second iteration that read the old values which the
+ * loads replace, if no op between prevents this move. ptxas often gives all loads of a loop the same scoreboard, so
+ * that the first reader of a loaded value also waits for the newest load. */
 static void gather_loads(struct op *second)
 {
     struct op *first = NULL, *last = NULL;
@@ -352,7 +353,7 @@ static bool plan(struct alternation *a, struct op *loop)
 
 /* -- pointers -- */
 
-/* Returns whether `at` adds to a pointer from outside of the loop the loop's counter, plus a constant. Sets *more to this
+/* Returns whether `at` adds the loop's counter plus a constant to a pointer from outside the loop. Sets *more to the
  * constant. */
 static bool adds_counter(const struct op *loop, const struct op *at, int64_t *more)
 {
@@ -378,8 +379,9 @@ static struct value *advance(struct builder *b, struct value *ptr, struct value 
     return build_binary(b, OP_addptr, ptr, by);
 }
 
-/* Makes the loop carry the pointers from which it loads, if they advance with its counter. The two iterations of a pair
- * then load from one pointer with constant offsets, and compute no addresses. Returns the new loop. */
+/* Makes the loop carry the pointers from which the loop loads, if these pointers advance with the loop's counter. The
+ * two iterations of a pair then load from one pointer with constant offsets, and compute no addresses. Returns the
+ * new loop. */
 static struct op *carry_pointers(struct op *loop, int64_t step)
 {
     enum { MOST = 8 };
