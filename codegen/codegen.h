@@ -32,7 +32,7 @@ struct ptx_info {
     bool turned; /* consecutive CTAs run programs that are consecutive along axis 1, not axis 0 */
     int packs; /* if not 0: a CTA of n warps, n <= packs, runs n programs along axis 0, one in each warp */
     /* CTAs are launched as clusters of two if the size of axis 0 (of a persistent kernel: of the whole grid) is a
-     * multiple of this; 0: never */
+     * multiple of this number; 0: never */
     int pair_multiple;
     int ptx_version;   /* the lowest PTX version with the target and all used instructions: 80 is 8.0 */
     int live_regs;     /* the maximum number of 32-bit registers live at once, as counted before ptxas */

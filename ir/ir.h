@@ -211,7 +211,7 @@ enum degree { DEGREE_traced, DEGREE_laid_out, DEGREE_scheduled };
 /* Properties of a parameter; params[i] belongs to body->args[i]. */
 struct param {
     const char *name;
-    int divisible; /* the value, or the address in bytes, is a multiple of this; 1: unknown */
+    int divisible; /* the value, or the address in bytes, is a multiple of this number; 1: unknown */
     bool is_const; /* a pointer through which the kernel only reads */
     bool is_unsigned; /* the signature spells this integer as unsigned */
     struct loc loc;

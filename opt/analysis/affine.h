@@ -225,8 +225,8 @@ int build_coordinates(struct affine_table *t, struct builder *b, const struct ac
 
 /* -- tma_alignment.c -- */
 
-/* Returns whether p * bytes is a multiple of 16. If this depends on arguments, adds a guard
- * that the launch checks, and returns true. Returns false if no guard can express the condition. */
+/* Returns whether p * bytes is a multiple of 16. If the answer depends on arguments, adds a guard that the launch
+ * checks, and returns true. Returns false if no guard can express the condition. */
 bool guard_aligned(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g);
 /* Returns whether all boxes of the access start at a multiple of 16 bytes in each launch. `bytes` is the size of an
  * element. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* alias.c: decides whether the kernel may have written memory that a load reads. If this depends on arguments,
+/* alias.c: decides whether the kernel may have written memory that a load reads. If the answer depends on arguments,
  * alias.c adds a guard that the launch checks.
  *
  *     store %Mean + pid, %x                          guard: Mean - (X + 4 stride (grid - 1) + 4 N) >= 0 or

@@ -78,7 +78,7 @@ static bool arithmetic(enum opcode code, struct bounds x, struct bounds y, struc
 static struct bounds look(const struct value *v, int *budget);
 
 /* Computes the bounds of a loop's counter. If lo is a constant of at least 0, the upper bound is the counter's last
- * value; otherwise it is hi - 1. */
+ * value; otherwise the upper bound is hi - 1. */
 static bool counter(const struct op *loop, int *budget, struct bounds *r)
 {
     int64_t step;

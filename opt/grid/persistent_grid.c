@@ -55,7 +55,8 @@ struct look {
     int grows; /* how the loops' numbers of iterations change from program to program: bits of enum growth */
 };
 
-/* How a value changes as the program's number along axis 0 increases; both bits together mean that this is unknown. */
+/* How a value changes as the program's number along axis 0 increases; both bits together mean that the change is
+ * unknown. */
 enum growth { GROWS = 1, SHRINKS = 2 };
 
 static int negated(int growth)

@@ -65,8 +65,8 @@ void region_copy(struct op *to, const struct op *from); /* copies the region of 
 struct value *reduce_in_threads(struct builder *b, const struct op *o);
 
 /* -- swap_dot_operands.c -- */
-/* Replaces the dot by a dot with swapped operands, or with an f32 accumulator, if this is faster. `chains` is the
- * result of dot_chains_swapped for the dot. Returns whether the operands are swapped. */
+/* Replaces the dot by a dot with swapped operands, or with an f32 accumulator, if the replacement is faster.
+ * `chains` is the result of dot_chains_swapped for the dot. Returns whether the operands are swapped. */
 bool dot_swap_operands(struct op *dot, bool chains);
 /* Returns whether the dot is part of a chain of dots in a loop that swapped operands improve: each dot of the
  * chain could then read the previous dot's result from registers. */

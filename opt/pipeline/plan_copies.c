@@ -437,9 +437,9 @@ static bool reads_rings(const struct copy_plan *p, const struct op *dot)
     return true;
 }
 
-/* Finds the loop's dot, if the dot can stay in flight while the next dot starts, and if this is faster. The loop must
- * only carry the dot's accumulator, which must be large. The dot must read both operands from rings or from buffers
- * outside the loop. */
+/* Finds the loop's dot, if the dot can stay in flight while the next dot starts, and if the overlap of dots is
+ * faster. The loop must only carry the dot's accumulator, which must be large. The dot must read both operands from
+ * rings or from buffers outside the loop. */
 static void find_carried_dot(struct copy_plan *p)
 {
     struct op *wait = wait_of_carried_dot(p->body);

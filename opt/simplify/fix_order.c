@@ -185,9 +185,9 @@ static struct value *equals(struct scanning *s, struct value *i, int64_t x)
 
 /* `before` holds, for each pair of blocks, the total of all elements that precede the pair; `before` is NULL if there
  * is only one pair. `totals` holds the totals of the blocks, as pairs. Computes, for each block, the total of all
- * elements that precede the block. For a pair's first block, this is the value of `before` for the pair; for its
- * second block, this value is combined with the total of the first block. The result for the first block of the axis
- * is meaningless. */
+ * elements that precede the block. For a pair's first block, this total is the value of `before` for the pair. For
+ * the pair's second block, this value is combined with the total of the first block. The result for the first block
+ * of the axis is meaningless. */
 static struct value **split_blocks(struct scanning *s, struct value *const *before,
                                    struct value *const *totals, int bits)
 {
