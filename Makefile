@@ -76,7 +76,8 @@ $(BUILD)/libneso.a: $(BUILD)/neso.o
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# Packed relocations of tables save 170 KB. C libraries from before 2022 cannot read them, so this tries a small program.
+# Packed relocations of tables save 170 KB. C libraries from before 2022 cannot read packed relocations, so a small
+# program tests whether they work.
 PACKED   = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c - -fPIE -pie -Wl,-z,pack-relative-relocs,--fatal-warnings \
                    -o $(BUILD)/packed 2>/dev/null && $(BUILD)/packed && echo -Wl,-z,pack-relative-relocs)
 $(BUILD)/libneso.so: $(OBJECTS)
@@ -130,7 +131,8 @@ $(BUILD)/neso.c: runtime/amalgamate.awk $(SOURCES) $(TEXTS) $(BUILD)/build_id.c
 	cp runtime/neso.h $(BUILD)
 	awk -f $^ > $@
 
-# An absolute path, since neso.pc has it too: bash expands the tilde of PREFIX=~/.local, zsh and dash pass it on.
+# Makes PREFIX absolute, because neso.pc contains it. bash expands the tilde of PREFIX=~/.local, but zsh and dash do
+# not.
 override PREFIX := $(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))
 ROOT = $(DESTDIR)$(PREFIX)
 install: all

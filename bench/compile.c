@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.c: measures the time of compilation from source to PTX on one core. It compiles in a loop in one context,
- * and times each stage. If it is given the path of the command `neso`, it also times whole processes of the command.
- * It prints the medians of many runs in milliseconds:
+/* compile.c: measures the time of compilation from source to PTX on one core. The program compiles in a loop in one
+ * context, and times each stage. If its argument is the path of the command `neso`, it also times whole processes of
+ * the command. It prints the medians of many runs in milliseconds:
  *
  *     kernel      all    read   trace     opt codegen | process
  *     add        0.31    0.05    0.06    0.12    0.08 |    1.10 */

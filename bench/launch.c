@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.c: measures the time that neso_launch adds to cuLaunchKernel. neso_launch and cuLaunchKernel launch the same
- * kernel in the same context, alternately, on one thread and on several threads, each of which has its own stream. It
- * prints the median and the best of many batches, in nanoseconds for each launch. A batch is short, so that its
- * launches fit in the driver's queue and no launch waits for an earlier one:
+ * kernel in the same context, alternately, on one thread and on several threads, each of which has its own stream. The
+ * program prints the median and the best of many batches, in nanoseconds for each launch. A batch is short, so that
+ * its launches fit in the driver's queue and no launch waits for an earlier one:
  *
  *     kernel  threads    driver      neso     added    (best)
  *     plain         1    1800.0    1950.0     150.0     140.0
  *
- * The kernel `plain` has 16 arguments. `maps` also needs tensor maps: neso_launch takes them from its cache, and the
- * launch through the driver passes maps that were encoded before. `fails` has guards, the last of which fails, so
- * that launches use another variant; neso_launch takes the result of the guards from its cache too. The exit status
- * is 1 if neso adds more than 500 ns (1,000 ns with maps) on one thread, or if a launch allocates memory. The bench
- * needs a CUDA driver. If LD_LIBRARY_PATH leads to the fake driver of the tests, which does nothing
- * (tests/cli/driver/cuda.c), the times are those of neso alone. */
+ * The kernel `plain` has 16 arguments. `maps` also needs tensor maps: neso_launch reads them from its cache, and the
+ * launch through the driver passes maps that were encoded before. `fails` has guards, the last of which fails, so that
+ * launches use another variant; neso_launch reads the result of the guards from its cache, too. The exit status is 1
+ * if neso adds more than 500 ns (1,000 ns with maps) on one thread, or if a launch allocates memory. The bench needs a
+ * CUDA driver. If LD_LIBRARY_PATH leads to the fake driver of the tests, which does nothing (tests/cli/driver/cuda.c),
+ * the times are those of neso alone. */
 #include "neso.h"
 
 #include <dlfcn.h>
@@ -133,7 +133,7 @@ struct work {
     void *context, *function, *stream;
     unsigned threads, shared;
     uint64_t memory; /* the value of all pointer arguments */
-    /* the value of all integer arguments of neso's launches, and of those through the driver */
+    /* the value of all integer arguments of launches by neso, and of launches by the driver */
     int32_t numbers[2];
     int failed;
     double driver[BATCHES], neso[BATCHES];

@@ -17,7 +17,7 @@ import report
 LINES = {"neso": ("neso", "#d1495b", ""), "cublas": ("cuBLAS", "#2e7d32", ""), "reference": ("PTX by hand", "#555555", "2 4"),
          "triton": ("Triton, same source", "#1f5fa8", ""), "triton persistent": ("Triton, persistent", "#1f5fa8", "6 4"),
          "torch": ("PyTorch", "#c77700", ""), "copy": ("device copy", "#555555", "2 4")}
-# file: title, group, the prefix of its works, the name of the x axis
+# file: title, group, the prefix of the works' names, the name of the x axis
 PLOTS = {"matmul-fp16": ("The announcement's matmul, fp16, n x n x n", "announced", "fp16 n=", "n"),
          "matmul-bf16": ("The announcement's matmul, bf16, n x n x n", "announced", "bf16 n=", "n"),
          "softmax": ("Softmax of 4096 rows, f32", "softmax", "softmax f32 4096x", "columns"),

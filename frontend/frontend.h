@@ -34,8 +34,8 @@ struct host {
     /* If true, the evaluator executes only statements that kernels need, as it does without a host, but imports files
      * from the program's folder. */
     bool definitions_only;
-    /* If true, every `assert` of host code passes. Set if kernels do not run: the values that the program checks are
-     * then not computed. */
+    /* If true, every `assert` of host code passes. Set if kernels do not run, because the values that the program
+     * checks are then not computed. */
     bool assertions_hold;
     /* Imports a module by its dotted name ("torch", "triton.testing", "os"); returns NULL if the host does not have the
      * module. import.c searches in this order: the modules of triton (builtins_module), the host's modules, the modules
@@ -51,7 +51,7 @@ struct host {
     struct obj *(*jit_attr)(void *ctx, struct eval *e, struct obj *kernel, const char *name);
     void (*write)(void *ctx, const char *s, size_t n, bool to_stderr); /* writes the output of print */
     const char *(*getenv)(void *ctx, const char *name);                /* NULL if the variable is not set */
-    /* Is called when the program sets an environment variable; may be NULL. */
+    /* Called when the program sets an environment variable; may be NULL. */
     void (*setenv)(void *ctx, struct eval *e, const char *name, const char *value, struct loc at);
     double (*seconds)(void *ctx);                                      /* returns the time in seconds */
     /* Executes breakpoint(); raises an exception if the host has no debugger. */
@@ -93,7 +93,7 @@ struct handler {
     const struct call_record *calls;
     struct exception *handling;
     struct obj *yields;
-    struct exception raised; /* its class is NULL for an error in a kernel; such an error is already reported */
+    struct exception raised; /* its class is NULL after an error in a kernel, which is already reported */
 };
 
 /* A site is a point of a kernel at which the interpreter calls the host; see hostcall.c. */
@@ -101,7 +101,8 @@ enum site_kind { SITE_statement, SITE_call, SITE_truth, SITE_int, SITE_float };
 struct host_site {
     enum site_kind kind;
     struct loc loc;
-    const char *function;   /* the function that contains the site: the kernel, or one that is inlined into it */
+    const char *function;   /* the function that contains the site: the kernel, or a function that is inlined into
+                             * it */
     struct scope *closure;  /* the scope that contains that function's definition */
     struct obj *callee;     /* SITE_call: the called function; SITE_truth, SITE_int, SITE_float: the converted object */
     struct args args;
@@ -118,7 +119,8 @@ struct eval {
     struct arena *arena;
     struct interner *strings;
     struct diag *diag;
-    /* NULL: only compile kernels; a module that is not found is then imported as a module of unknown values */
+    /* NULL: there is no host, and kernels are only compiled; a module that is not found is then imported as a module
+     * of unknown values */
     const struct host *host;
     bool definitions_only;   /* true without a host, or if the host sets it */
     struct map modules;      /* dotted name to struct obj * */
@@ -161,8 +163,8 @@ enum debug {
 struct spec {
     int nargs;
     struct spec_arg *args;
-    /* For each parameter, NULL or a tuple. Each item of the tuple, or of a tuple in it, is a separate argument. `parts`
-     * is NULL if no parameter is a tuple. */
+    /* For each parameter, NULL or a tuple. Each item of the tuple, or of a nested tuple, is a separate argument.
+     * `parts` is NULL if no parameter is a tuple. */
     struct obj *const *parts;
     /* Keyword arguments that match no parameter: the kernel gets them as **META (Triton 1.0). */
     int nmeta;
@@ -183,11 +185,11 @@ struct spec {
 /* -- eval.c -- */
 void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct diag *d, const struct host *h);
 /* Parses a file and executes its top level. If the host is NULL, executes only statements that kernels need (imports,
- * defs, classes, and assignments that can be evaluated), and skips all others without an error. Returns the module, or
- * NULL after an error, which it reports to diag. Reports an uncaught exception of a host program as a diagnostic
- * whose notes are the traceback. If `failed` is not NULL, sets *failed to whether the program itself failed, by an
- * exception of host code or by an exit status other than 0; a syntax error or an error in a kernel is no such
- * failure. */
+ * defs, classes, and assignments that can be evaluated), and skips all other statements without an error. Returns the
+ * module, or NULL after an error, which it reports to diag. Reports an uncaught exception of a host program as a
+ * diagnostic whose notes are the traceback. If `failed` is not NULL, sets *failed to whether the program itself
+ * failed, by an exception of host code or by an exit status other than 0; a syntax error or an error in a kernel does
+ * not count. */
 struct obj *eval_file(struct eval *e, const struct source *src, const char *module_name, bool *failed);
 struct obj *eval_expr(struct eval *e, struct scope *s, const struct ast *x);
 enum flow { FLOW_next, FLOW_break, FLOW_continue, FLOW_return };
@@ -233,8 +235,8 @@ enum flow kernel_statement(struct eval *e, struct scope *s, const struct ast *x,
 /* Traces a kernel: adds its IR function, whose degree is DEGREE_traced (ir/ir.h), to module m. Returns NULL after
  * errors, which it reports to diag. */
 struct func *frontend_trace(struct eval *e, struct obj *jit, struct spec *spec, struct module *m);
-/* Returns the location that ops and errors get for code at `at`. It includes the chain of inlined calls. For code of
- * the prelude, it is the location of the user's call. */
+/* Returns the location that ops and errors get for code at `at`, with the chain of inlined calls. For code of the
+ * prelude, this is the location of the user's call. */
 struct loc trace_loc(const struct eval *e, struct loc at);
 bool trace_is_tensor(const struct obj *x); /* returns whether x is a tensor, or a tuple that contains one */
 /* The evaluator calls the following functions if e->trace is set, for statements, names and operators whose rules in
@@ -278,7 +280,7 @@ void trace_statement(struct eval *e, struct scope *s, struct loc at);
  * i. May raise exceptions, like any host code. */
 void host_site_run(struct eval *e, const struct host_site *site, const char *const *values, char *result);
 /* Returns a scope with variables at the site, as concrete objects that are made from `values`: if `up` is 0, the
- * variables of the site's function; otherwise, those of its caller `up` levels above. */
+ * variables of the site's function; otherwise, the variables of its caller `up` levels above. */
 struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values, int up);
 /* Returns the site if `up` is 0; otherwise, returns its caller `up` levels above. Sets *first to the index, in the
  * site's values, of the first value of the variables of the returned site's function. */
@@ -287,13 +289,14 @@ const struct host_site *host_site_frame(struct eval *e, const struct host_site *
 /* -- expression.c: the debugger's expressions -- */
 struct expression {
     const struct ast *tree;
-    struct func *func; /* its parameters are those of the kernel, and then one for each value of the frame */
+    struct func *func; /* its parameters are the kernel's parameters, and then one parameter for each value of the
+                        * frame */
     int first;         /* the index of the frame's first value in the list of the site's values */
-    struct spec spec;  /* its last site gets the result; the others are the expression's calls of the host */
+    struct spec spec;  /* the last site gets the result; all other sites are the expression's calls of the host */
 };
-/* Parses an expression, and traces it into a function that computes it from the values of a frame. The frame is that of
- * the site if `up` is 0; otherwise, it is the frame `up` levels above. Reports errors to diag, or raises an exception.
- * Sets x->tree even if kernels do not allow the expression, as long as it is valid Python. */
+/* Parses an expression, and traces it into a function that computes it from the values of a frame. The frame is the
+ * site's frame if `up` is 0; otherwise, it is the frame `up` levels above. Reports errors to diag, or raises an
+ * exception. Sets x->tree even if kernels do not allow the expression, as long as the expression is valid Python. */
 void frontend_trace_expression(struct eval *e, const struct host_site *site, int up, const struct func *kernel,
                                const struct spec *spec, const char *text, struct expression *x);
 /* Returns the result of an expression. `site` is the expression's last site. */
@@ -368,8 +371,8 @@ struct obj *eval_section(struct eval *e, const char *text, const char *section, 
 /* Returns the location that a message at `at` gets: `at`, or, if `at` is unknown, the location of the latest
  * statement. */
 struct loc eval_place(const struct eval *e, struct loc at);
-/* If the location is in the user's code, returns it unchanged. If it is in a section of these texts, returns the
- * location of the user's call that led to the section. */
+/* If the location is in the user's code, returns it unchanged. If the location is in a section of these texts, returns
+ * the location of the user's call that led to the section. */
 struct loc eval_outside(const struct eval *e, struct loc at);
 
 #endif

@@ -246,7 +246,7 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 
-# Returns atan(t) for 0 <= t <= 1. For t > tan(pi/8), computes it as pi/4 + atan((t - 1) / (t + 1)).
+# Returns atan(t) for 0 <= t <= 1. For t > tan(pi/8), computes pi/4 + atan((t - 1) / (t + 1)).
 @triton.jit
 def atan_of(t):
     far = t > 0.41421356237309503
@@ -360,7 +360,7 @@ def libdevice_rnorm3d(x, y, z):
     return libdevice_rnorm4d(x, y, z, x * 0.0)
 
 
-# Returns x - n y for the integer n nearest to x / y; if two integers are equally near, n is the even one. Computes the
+# Returns x - n y for the integer n nearest to x / y; if two integers are equally near, n is even. Computes the
 # remainder of |x| for the divisor 2 |y|, and then subtracts |y| at most twice.
 @triton.jit
 def libdevice_remainder(x, y):

@@ -294,9 +294,9 @@ def merge(x, i, alternate, descending):
     return x
 
 
-# Reduces each pair of adjacent blocks of 2^log_k elements, one ascending and one descending, to one block. An element of the
-# result is the greater (or smaller) one of the two elements at its position. The result contains the 2^log_k greatest (or
-# smallest) elements of both blocks, as a bitonic sequence.
+# Reduces each pair of adjacent blocks of 2^log_k elements, one ascending and one descending, to one block. An element
+# of the result is the greater (or smaller) of the two elements at its position. The result contains the 2^log_k
+# greatest (or smallest) elements of both blocks, as a bitonic sequence.
 @triton.jit
 def halve(x, log_k, descending):
     half: tl.constexpr = x.numel >> 1

@@ -14,7 +14,7 @@
 #   random   2,000 random dots against a float64 oracle; 1,000 random kernels compared with the interpreter and the emulator
 #   insns    every PTX instruction that neso emits, on the GPU and in the emulator, against the PTX ISA
 #   bits     every test program on the emulator and on the GPU: after each launch, the bits of each tensor are equal; a line "# bits: WHY" in a
-#            program, among its first five lines, says why its bits may differ
+#            program, among its first five lines, gives the reason why its bits may differ
 #   interpreter   times of a launch in neso's interpreter and in Triton's
 #   counts   the emulator's counts compared with ncu's: sectors, wavefronts, tensor instructions, barriers (needs ncu)
 #   embed    C code of `--emit c` with the driver alone, and the time that neso adds to a launch by the driver
@@ -44,7 +44,8 @@ try() { # NAME SECONDS COMMAND...: runs a command; it must exit with the code th
 }
 check() { try "$@" && passed=$((passed + 1)) || failed=$((failed + 1)); }
 
-# Does the same in the background, with one process on each core; `gather` waits for all of them and counts the results.
+# Runs a command as `try` does, but in the background, with one process on each core. `gather` waits for all processes
+# and counts the results.
 beside() {
     while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
     { try "$@"; echo $? >>"$out/results"; } &

@@ -5,14 +5,13 @@
  *     machine_code KERNEL.ptx KERNEL.cubin
  *
  * Counts shuffles, matrix loads and stores, tensor core instructions, barriers, stores, atomics and copies in both
- * files. ptxas unrolls loops and duplicates the ends of blocks, so the machine code may have more of these instructions
- * than the PTX. ptxas must not merge them, so fewer instructions than in the PTX are an error (a message, exit
- * status
- * 1). Two kinds of PTX are not counted, because ptxas may remove them: code that an always-taken jump skips (a jump
- * whose condition compares a register with itself), and a store whose data the next instruction overwrites. No
- * disassembler is needed: the lowest 9 bits of the 16 bytes of an instruction are its opcode (from sm_80 on; `nvdisasm
- * -hex` prints the bytes).
- */
+ * files. ptxas unrolls loops and duplicates the ends of blocks, so the machine code may have more of these
+ * instructions than the PTX. ptxas must not merge these instructions, so fewer instructions than in the PTX are an
+ * error (a message, exit status 1). Two kinds of PTX are not counted, because ptxas may remove them: code that an
+ * always-taken jump skips (a jump whose condition compares a register with itself), and a store whose data the next
+ * instruction overwrites. No disassembler is needed: the lowest 9 bits of the 16 bytes of an instruction are its
+ * opcode (from sm_80 on; `nvdisasm -hex` prints the bytes).
+ **/
 #include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -86,7 +85,7 @@ static bool redefines(const char *p, const char *pred)
     return pred[0] && n == strlen(pred) - strlen("@ bra") && strncmp(operand, pred + 1, n) == 0;
 }
 
-/* Does the next instruction overwrite the data of the store at p, because it is a store to the same address? */
+/* Returns whether the next instruction is a store to the address of the store at p, so that it overwrites the data. */
 static bool is_overwritten(const char *p, const char *next)
 {
     const char *end = strchr(p, ']');
@@ -96,8 +95,8 @@ static bool is_overwritten(const char *p, const char *next)
 }
 
 /* ptxas folds shuffles of constants and joins stores, so their counts are compared only in kernels with wgmma. Such
- * kernels have no shuffles or stores that ptxas may fold or join, but ptxas has wrongly merged distinct ones in
- * them. */
+ * kernels have no shuffles or stores that ptxas may fold or join. But in some of them, versions of ptxas have wrongly
+ * merged distinct shuffles or stores. */
 static bool is_judged(const struct kind *k, const char *ptx)
 {
     bool may_go = strcmp(k->name, "shuffles") == 0 || strcmp(k->name, "stores") == 0;

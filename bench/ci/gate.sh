@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # bench/ci/gate.sh NESO BASELINE PROGRAM.py...: fails if the costs of a kernel of these programs are higher than in BASELINE.
 #
-# It needs no GPU: it compiles the kernels, counts their launches in the emulator, and compares costs by the rules that
-# `neso help bench` lists. Make the baseline on the machine that runs this script, with the same version of ptxas, or without ptxas:
+# The script needs no GPU: it compiles the kernels, counts the costs of their launches in the emulator, and compares
+# costs by the rules that `neso help bench` lists. Record the baseline on the machine that runs this script, with the
+# same version of ptxas, or without ptxas:
 #
 #     neso bench --counts --record BASELINE PROGRAM.py...
 #

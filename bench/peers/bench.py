@@ -55,7 +55,7 @@ def main():
                 continue
             try:
                 make(results, ours, *args)
-            except Exception as e:  # creating the row's data failed; the other rows continue
+            except Exception as e:  # the row's data could not be created; the other rows continue
                 print(f"{name} {args}: {contest.first_line(e)}", flush=True)
                 results.add({"group": name, "work": " ".join(map(str, args)), "who": "neso", "unit": "",
                              "errors": {"": contest.first_line(e)}})

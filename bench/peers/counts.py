@@ -105,7 +105,7 @@ def measured(ncu, neso, out, chosen):
     program = [neso, "run", "--no-cache", "--device", "cuda", PROGRAM]
     sections = ["--section", "SourceCounters", "--section", "InstructionStats"]
     run(command + sections + ["--metrics", ",".join(metrics + [OPCODES])] + program, os.path.join(out, "ncu.log"), may_fail=True)
-    if not os.path.exists(report + ".ncu-rep"): # ncu refused a metric: ask only for the judged metrics (add_sass counts SASS)
+    if not os.path.exists(report + ".ncu-rep"): # ncu refused a metric: request only the judged metrics (add_sass counts SASS)
         judged = [m for m in metrics if any(m in names for _, _, ways, is_judged in ROWS if is_judged for names in ways)]
         run(command + sections + ["--metrics", ",".join(judged)] + program, os.path.join(out, "ncu2.log"))
     report += ".ncu-rep"

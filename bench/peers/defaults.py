@@ -83,7 +83,7 @@ def recorded(program, rows):
 
     def record(call, **_):
         before, triton.runtime.JITFunction.run = triton.runtime.JITFunction.run, run
-        name = sys._getframe(1).f_locals["name"]  # every program's function `row` has this variable
+        name = sys._getframe(1).f_locals["name"]  # every program's function `row` has a variable `name`
         try:
             call()
         finally:

@@ -71,8 +71,8 @@ static bool can_give(const struct lang_type *t, const struct lang_type *out)
 }
 
 /* Finds the result's type. For operands of f16 and fp8, the result has the type out_dtype if the call passes it;
- * otherwise the accumulator's type if the dot may accumulate in it; otherwise f32. For operands of any other type,
- * the result has the only type in which the dot may accumulate. */
+ * otherwise, the accumulator's type if the dot may accumulate in this type; otherwise, f32. For operands of any other
+ * type, the result has the only type in which the dot may accumulate. */
 static bool find_out_type(struct eval *e, struct dot *d, struct obj *asked, const struct obj *acc,
                           const struct args *call)
 {
@@ -107,8 +107,8 @@ static const char *lower_case(struct eval *e, const char *s)
 }
 
 /* Finds the precision in which the inputs are multiplied, which matters only for f32 inputs. If the call passes
- * allow_tf32, the precision is tf32 for True, and ieee for False or None. Otherwise, it is the argument
- * input_precision, or tf32 if this is None. */
+ * allow_tf32, the precision is tf32 for True, and ieee for False or None. Otherwise, the precision is the argument
+ * input_precision, or tf32 if this argument is None. */
 static bool find_precision(struct eval *e, struct dot *d, struct obj *precision, struct obj *allow_tf32,
                            const struct args *call)
 {
@@ -168,8 +168,8 @@ static struct obj *find_acc(struct eval *e, const struct dot *d, struct obj *acc
     return NULL;
 }
 
-/* Returns x with all dimensions before the last two joined into one, because the op dot takes at most three dimensions.
- * Returns x unchanged if it has two or three. */
+/* Returns x with all dimensions before the last two joined into one dimension, because the operands of the op dot have
+ * at most three dimensions. Returns x unchanged if it has two or three dimensions. */
 static struct value *joined(struct builder *b, struct value *x)
 {
     const int *from = x->type->shape;

@@ -26,7 +26,7 @@ bool is_unsupported(const struct obj *x); /* returns whether x is a builtin of T
  * found. */
 struct loc arg_loc(const struct args *call, int i, const char *name);
 /* arg_int, arg_bool and arg_string set *out to the value of the constant x. `what` is the name of x in messages. None
- * gives False in arg_bool, and "" in arg_string. The functions return false after an error, which they report. */
+ * means False in arg_bool, and "" in arg_string. The functions return false after an error, which they report. */
 bool arg_int(struct eval *e, struct obj *x, const char *what, struct loc at, int64_t *out);
 bool arg_bool(struct eval *e, struct obj *x, const char *what, struct loc at, bool *out);
 bool arg_string(struct eval *e, struct obj *x, const char *what, struct loc at, const char **out);
@@ -38,7 +38,7 @@ struct obj *arg_block(struct eval *e, struct obj *x, const struct args *call, in
 /* Converts x, a type or the name of a type, to a type. Returns NULL after an error, which it reports. */
 const struct lang_type *arg_dtype(struct eval *e, struct obj *x, struct loc at);
 /* Sets *n and *items to the items of a tuple or list. If its only item is also a tuple or list, uses the items of the
- * inner tuple or list, since a parameter *shape accepts both f(2, 4) and f((2, 4)). */
+ * inner tuple or list, because a parameter *shape accepts both f(2, 4) and f((2, 4)). */
 void arg_items(struct obj *x, int *n, struct obj ***items);
 /* Stores the sizes that x lists in `shape`, an array of RANK_MAX ints, and returns their number; -1 after an error,
  * which it reports. */
@@ -46,8 +46,8 @@ int arg_shape(struct eval *e, struct obj *x, struct loc at, int *shape);
 /* Sets *axis to the axis x of a tensor of this rank; a negative x counts from the end. Returns false after an error,
  * which it reports. */
 bool arg_axis(struct eval *e, struct obj *x, int rank, struct loc at, int *axis);
-/* Looks up x, which begins with `prefix`, in a NULL-terminated list of words, and sets *out to the word's index. None
- * and "" give 0. If x is not in the list, reports `error` with x and the words, and returns false. */
+/* Looks up x, which begins with `prefix`, in a NULL-terminated list of words, and sets *out to the word's index. For
+ * None and "", the index is 0. If x is not in the list, reports `error` with x and the words, and returns false. */
 bool arg_word(struct eval *e, struct obj *x, const char *const *words, const char *prefix, enum error error, struct loc at, int *out);
 /* Sets *propagate to true if x, the argument propagate_nan, is ALL, and to false if it is NONE. Returns false after an
  * error, which it reports. */

@@ -201,7 +201,8 @@ struct obj *builtin_fma(struct eval *e, struct obj **args, const struct args *ca
     return tensor_binary(e, OPER_add, tensor_binary(e, OPER_mul, x[0], x[1], call->loc), x[2], call->loc);
 }
 
-/* Implements umulhi: returns the high half of the product of two integers of 32 or 64 bits, taken as unsigned. */
+/* Implements umulhi: returns the high half of the product of two integers of 32 or 64 bits, which are interpreted as
+ * unsigned. */
 struct obj *builtin_umulhi(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x"), *y = arg_tensor(e, args[1], call, 1, "y");
@@ -428,8 +429,8 @@ static enum rounding flushing_of(char letter)
                            : ROUND_rn_ftz;
 }
 
-/* Builds an f64 operation that rounds to nearest. No pass may contract its products and sums to fma, unlike those of
- * the operators * and +. */
+/* Builds an f64 operation that rounds to nearest. No pass may contract its products and sums to fma, as passes may do
+ * for the operators * and +. */
 static struct obj *round_to_nearest_f64(struct eval *e, enum opcode code, int n, struct value **opnds,
                                         struct obj **x, struct loc at)
 {
@@ -515,8 +516,8 @@ static bool all_pointers(const struct obj *x, const struct obj *y)
            lang_equal(scalar_of(x), scalar_of(y));
 }
 
-/* Converts x and y to one type. If one is a number and the other a tensor, the number takes the tensor's type, unless
- * the number is a float and the tensor has integers: then both become floats. */
+/* Converts x and y to one type. If one is a number and the other a tensor, the number gets the tensor's type. As an
+ * exception, if the number is a float and the tensor has integers, both become floats. */
 static bool promote_sides(struct eval *e, struct obj **x, struct obj **y, struct loc at)
 {
     if (all_pointers(*x, *y)) {

@@ -298,7 +298,7 @@ static bool arg_order(struct eval *e, struct obj *sem, struct obj *scope, const 
                     out_scope);
 }
 
-/* Builds an atomic op with the n operands, but without NULLs at the end. Stores the op in *out, and returns the op's
+/* Builds an atomic op with the n operands, without the NULLs at the end. Stores the op in *out, and returns the op's
  * result. */
 static struct obj *atomic_op(struct eval *e, enum opcode code, int n, struct value *const *opnds,
                              const struct obj *p, int sem, int scope, struct op **out, struct loc at)

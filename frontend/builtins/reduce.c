@@ -158,7 +158,7 @@ struct obj *builtin_reduce(struct eval *e, struct obj **args, const struct args 
 
 /* -- sum, max, min -- */
 
-/* Converts integers of less than 32 bits to int32; if keep_sign, converts unsigned ones to uint32 instead. */
+/* Converts integers of less than 32 bits to int32; if keep_sign, converts unsigned integers to uint32 instead. */
 static struct obj *widen_ints(struct eval *e, struct obj *x, bool keep_sign, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -188,7 +188,7 @@ static struct obj *arg_numbers(struct eval *e, struct obj *x, const struct args 
     return NULL;
 }
 
-/* Casts x to `dtype`; if that is None, widens small integers as tl.sum does. Returns NULL after an error, which it
+/* Casts x to `dtype`; if `dtype` is None, widens small integers as tl.sum does. Returns NULL after an error, which it
  * reports. */
 static struct obj *summand(struct eval *e, struct obj *x, struct obj *dtype, const struct args *call,
                            int dtype_at)
@@ -228,7 +228,8 @@ static const char *const index_functions[2][2] = {
 };
 
 /* Returns the tuple (values, indices) of the largest or smallest elements along an axis. If several elements have the
- * largest (smallest) value, returns the least of their indices if `left` is true, and any one of them otherwise. */
+ * largest (smallest) value, returns the least of their indices if `left` is true, and any of their indices
+ * otherwise. */
 static struct obj *with_indices(struct eval *e, struct obj *x, struct obj *axis, struct obj *left,
                                 struct obj *keep, bool is_max, const struct args *call)
 {

@@ -461,7 +461,7 @@ static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step,
 }
 
 /* Broadcasts the operands to one shape, and splits each operand into `pack` tensors, because each call of the mapped
- * function takes `pack` elements of each operand. Returns NULL after an error, which it reports. */
+ * function gets `pack` elements of each operand. Returns NULL after an error, which it reports. */
 static struct obj **mapped_operands(struct eval *e, struct obj *list, int64_t pack, const struct args *call)
 {
     int n = list->seq.n;
@@ -709,7 +709,7 @@ static struct obj *shape_object(struct eval *e, const struct obj *x)
 }
 
 /* Returns an attribute of a tensor. x may also be a constant that is not a constexpr, such as an argument of value 1;
- * its dtype is that of the tensor to which to_tensor would convert it. */
+ * its dtype is the dtype of the tensor to which to_tensor would convert x. */
 struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *method = tensor_method(e, x, name);

@@ -30,7 +30,7 @@ enum oper {
     OPER_count
 };
 
-/* The greatest height of a tree. It bounds the depth of functions that recurse over the tree. */
+/* The greatest height of a tree. This limit bounds the depth of functions that recurse over the tree. */
 enum { AST_HEIGHT_MOST = 1000 };
 
 enum oper_class { OPER_CLASS_binary, OPER_CLASS_unary, OPER_CLASS_compare, OPER_CLASS_boolean };

@@ -124,8 +124,8 @@ static struct obj *range_attribute(struct eval *e, struct obj *x, const char *na
     return part ? part : obj_none;
 }
 
-/* Returns an attribute of x, which is a named tuple in a kernel: a field of x, or else an attribute of x's class.
- * Returns NULL if neither exists. */
+/* Returns an attribute of x, a named tuple in a kernel: a field of x, or else an attribute of x's class. Returns NULL
+ * if neither exists. */
 static struct obj *field_of(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     bool is_tuple;

@@ -498,8 +498,8 @@ struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def
     return x;
 }
 
-/* Applies a decorator to x, a function or a class. Returns x itself if the result is an unknown value (import.c), which
- * only a host could compute. */
+/* Applies a decorator to x, a function or a class. Returns x itself if the decorator's result is an unknown value
+ * (import.c), which only a host could compute. */
 static struct obj *decorate(struct eval *e, struct scope *s, const struct ast *decorator, struct obj *x)
 {
     struct obj *made = eval_call1(e, eval_expr(e, s, decorator), x, decorator->loc);

@@ -73,7 +73,7 @@ static void report(struct eval *e, enum severity severity, struct loc at, enum e
         VEC_PUSH(d->arena, &d->list, (struct diagnostic){severity, error, at, message});
 }
 
-/* Reports a note that is not empty: at its location, or, if it has none, as a hint. */
+/* Reports a note that is not empty: at the note's location, or, if the note has none, as a hint. */
 static void report_note(struct eval *e, struct note note)
 {
     if (note.name && note.at.line)
@@ -372,7 +372,7 @@ static bool leave(struct eval *e, struct obj *context, struct exception *raised,
     return answer && raised && obj_truth(e, answer, at);
 }
 
-/* Executes a `with` statement, beginning with item number `item`. `with a, b:` means a `with a:` that contains a `with
+/* Executes a `with` statement, beginning with item number `item`. `with a, b:` means `with a:` that contains `with
  * b:`. */
 static enum flow exec_with(struct eval *e, struct scope *s, const struct ast *x, int item,
                            struct obj **result)

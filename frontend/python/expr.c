@@ -377,7 +377,7 @@ void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *item
     out->locs = locs.at;
 }
 
-/* Evaluates super() without arguments as super(class, self): the class is that of the enclosing method, and self is
+/* Evaluates super() without arguments as super(class, self): the class is the enclosing method's class, and self is
  * this method's first argument. */
 static struct obj *bare_super(struct eval *e, struct scope *s, const struct ast *x)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* import.c: imports modules: those of triton, of the host, of Python's library, and files in the program's folder.
+/* import.c: imports modules of triton, of the host and of Python's library, and files in the program's folder.
  *
  * If a file is loaded only for its kernels (e->definitions_only), a module that is not found becomes an unknown value,
  * unless it is in triton. Attributes, items and results of unknown values are unknown values, too, so `import torch`
@@ -143,7 +143,7 @@ static struct obj *from_file(struct eval *e, const char *name)
     return src ? eval_module(e, src, name) : NULL;
 }
 
-/* Returns whether this is the name of triton or of a module in triton. If neso does not implement such a module, its
+/* Returns whether the name is `triton` or that of a module in triton. If neso does not implement such a module, its
  * import is an error even if there is no host. */
 static bool is_triton(const char *name)
 {

@@ -36,8 +36,8 @@ const struct token_info token_info[TOK_count] = {
 };
 
 /* The width of an indentation, counted in two ways: in `col`, a tab extends to the next multiple of 8; in `alt`, it
- * counts as one blank. If only one of the counts says that a line is indented deeper than another, this is an error:
- * the block structure would depend on the tab width. */
+ * counts as one blank. It is an error if a line is indented deeper than another line by only one of the two counts,
+ * because the block structure would depend on the tab width. */
 struct indent {
     int col, alt;
 };
@@ -232,7 +232,7 @@ static struct indent *top_indent(struct lexer *l)
 }
 
 /* Reports an indentation whose width lies between those of two open blocks. Then sets the inner block's indentation to
- * this indentation, so that further lines with it cause no errors. */
+ * the reported indentation, so that further lines with the same indentation cause no errors. */
 static void unmatched_dedent(struct lexer *l, struct indent in)
 {
     emit_error(l, l->line_start, ERR_indent_unmatched, NULL, NULL);
@@ -571,8 +571,8 @@ static void pass_fstring_char(struct lexer *l, const struct frame *f)
     }
 }
 
-/* Returns whether a brace at this position ends the text. In a format specification, every brace does. In other text, a
- * single brace does; `{{` and `}}`, which stand for a brace, do not. */
+/* Returns whether a brace at this position ends the text. In a format specification, every brace does. In other text,
+ * a single brace does; `{{` and `}}`, which represent a brace, do not. */
 static bool ends_text(const struct lexer *l, const struct frame *f)
 {
     char c = l->s[l->at];

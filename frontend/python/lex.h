@@ -49,7 +49,7 @@ struct token {
 
 struct tokens {
     VEC(struct token) all;      /* the last tokens are dedents and one `end` */
-    VEC(uint32_t) line_starts;  /* the byte offset of each line, and finally that of the end of the text */
+    VEC(uint32_t) line_starts;  /* the byte offset of each line, and last the byte offset of the end of the text */
 };
 
 /* Splits a text into tokens. Text that is not a token becomes a token `error`; the parser reports the error if it

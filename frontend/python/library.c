@@ -162,8 +162,8 @@ static const struct builtin collections_rows[] = {
 };
 /* clang-format on */
 
-/* Makes a class a dataclass. The fields of the class are the fields of its base, followed by its own annotated
- * names. */
+/* Makes a class a dataclass. The fields of the class are the fields of its base, followed by the annotated names in
+ * its body. */
 static struct obj *dataclass(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *class = args[0];

@@ -2,17 +2,17 @@
 /* operator.c: evaluates operators on concrete values as Python does, except that ints have 128 bits, that there are no
  * complex numbers, and that the float `a / b` of two large ints may differ from Python's in its last bit.
  *
- * Each operator checks the kinds of its operands in this order. If an operand is an obj_error, the result is obj_error.
- * If an operand is a tensor, promote.c traces the operator, except `is`, which compares identity. Next, it checks for
- * numbers, and for a str to the left of `%`; then for native objects and instances of user classes, whose methods it
- * calls; then for other strs, sequences, dicts and sets. */
+ * Each operator checks the kinds of its operands in this order. If an operand is an obj_error, the result is
+ * obj_error. If an operand is a tensor, promote.c traces the operator, except `is`, which compares identity. Next come
+ * numbers, and a str to the left of `%`. Then come native objects and instances of user classes, whose methods are
+ * called. Last come other strs, sequences, dicts and sets. */
 #include "frontend/python/python.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { SEQUENCE_MOST = 1 << 26 }; /* the most items or bytes of a result x * n */
+enum { SEQUENCE_MOST = 1 << 26 }; /* the maximum number of items or bytes of a result x * n */
 
 /* -- integers -- */
 
@@ -302,8 +302,8 @@ static const struct {
 #undef X
 };
 
-/* Calls the operator's method of a's user class. If there is none, or it returns NotImplemented, calls the reflected
- * method of b's user class. Returns NULL if neither method handles the operator. */
+/* Calls the operator's method of a's user class. If there is no such method, or if the method returns NotImplemented,
+ * calls the reflected method of b's user class. Returns NULL if neither method handles the operator. */
 static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     struct obj *r = NULL;
@@ -315,8 +315,8 @@ static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, 
 }
 
 /* Evaluates an operator on native objects: calls the function `compare` (if `compares`) or `binary` of the left
- * operand's class, and, if this does not handle the operator, that of the right operand's class. Returns NULL if
- * neither class handles the operator. */
+ * operand's class. If this function does not handle the operator, calls that of the right operand's class. Returns
+ * NULL if neither class handles the operator. */
 static struct obj *call_native_operator(struct eval *e, enum oper op, bool compares, struct obj *a,
                                         struct obj *b, struct loc at)
 {
@@ -513,8 +513,8 @@ bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at)
     return obj_truth(e, eval_compare(e, OPER_lt, a, b, at), at);
 }
 
-/* Compares native objects or instances by their methods. Returns NULL if no method handles the operator; for `!=`, the
- * caller then negates obj_equal, which calls __eq__. */
+/* Compares native objects or instances by their methods. Returns NULL if no method handles the operator. For `!=`, the
+ * caller then negates the result of obj_equal, which calls __eq__. */
 static struct obj *compare_by_method(struct eval *e, enum oper op, struct obj *a, struct obj *b,
                                      struct loc at)
 {

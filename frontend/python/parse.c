@@ -234,8 +234,8 @@ struct ast_list parse_list(struct parser *p, const ast_vec *v)
 
 /* -- recovery after errors -- */
 
-/* Skips the rest of the line with the error, up to the first token of the next line. If the parser is already there,
- * because it has expected a block at this token, skips the next line only if the token has the kind `error`. */
+/* Skips the rest of the line with the error, up to the first token of the next line. If the parser is already at that
+ * token, because it expected a block there, skips the next line only if the token has the kind `error`. */
 static void skip_line(struct parser *p, const struct token *start)
 {
     enum token_kind before = p->t > start ? p->t[-1].kind : TOK_end;

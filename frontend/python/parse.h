@@ -64,8 +64,8 @@ const char *parse_intern(struct parser *p, const struct token *t);
 const char *parse_name(struct parser *p, struct loc *at, const char *what);
 
 /* Makes a node that starts at a token. The caller sets the node's children, and then calls parse_done, which extends
- * the node's location to p->last, or to the end of the node's first line if that is earlier. parse_done also sets the
- * node's height, and reports an error if the tree is too high. A node of one token without children needs no
+ * the node's location to p->last, or to the end of the node's first line if this end is earlier. parse_done also sets
+ * the node's height, and reports an error if the tree is too high. A node of one token without children needs no
  * parse_done. */
 struct ast *parse_new(struct parser *p, enum ast_kind kind, const struct token *start);
 struct ast *parse_done(struct parser *p, struct ast *n);

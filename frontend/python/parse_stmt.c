@@ -70,7 +70,7 @@ static struct ast_list else_block(struct parser *p)
 
 /* -- assignments -- */
 
-/* Checks that a program can assign to the target n. If is_direct, n is all that stands before a '=', so the message
+/* Checks that a program can assign to the target n. If is_direct, n is the whole text before a '=', so the message
  * suggests '=='. */
 static void check_target(struct parser *p, const struct ast *n, bool is_direct)
 {
@@ -636,7 +636,7 @@ static void take_parameter(struct parser *p, struct parameters *seen, bool annot
     }
 }
 
-/* parameters: (param (',' param)* ','?)?, and the `end` */
+/* parameters: (param (',' param)* ','?)?, followed by the token `end` */
 struct ast_list parse_parameters(struct parser *p, enum token_kind end, bool annotated)
 {
     struct parameters seen = {0};
@@ -677,8 +677,8 @@ static void leave_body(struct parser *p, struct context outer)
     p->in_loop = outer.in_loop;
 }
 
-/* 'async'? 'def' NAME '(' parameters ')' ('->' expression)? block; the next token is `def`; `head` is the
- * statement's first token */
+/* 'async'? 'def' NAME '(' parameters ')' ('->' expression)? block; The next token is `def`, and `head` is the
+ * statement's first token. */
 static struct ast *function_def(struct parser *p, const struct token *head, struct ast_list decorators)
 {
     struct ast *n = parse_new(p, AST_def, head);

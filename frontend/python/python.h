@@ -12,8 +12,8 @@
 #include "frontend/frontend.h"
 
 /* -- value.c -- */
-/* The object NotImplemented. If an operator's method, such as __eq__, returns it, the other operand's method is
- * called. */
+/* The object NotImplemented. If an operator's method, such as __eq__, returns this object, the other operand's method
+ * is called. */
 extern struct obj *const obj_not_implemented;
 struct obj *obj_new(struct eval *e, enum obj_kind kind);
 struct obj *obj_str_of(struct eval *e, const char *s, size_t n); /* does not copy the bytes */
@@ -65,9 +65,9 @@ struct obj *int_checked(struct eval *e, bool overflow, wide i, struct loc at);
 /* Returns a < b for any two objects. */
 bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at);
-/* Returns the result of a op= b. As in Python, some operators change a itself if it is a list, dict or set, and so may
- * an in-place method (__iadd__, ...) of an instance or native object. In all other cases, the result is that of `a op
- * b`. */
+/* Returns the result of a op= b. As in Python, some operators change a itself if it is a list, dict or set. An
+ * in-place method (__iadd__, ...) of an instance or native object may change a, too. In all other cases, the result is
+ * that of `a op b`. */
 struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 
 /* -- attribute.c -- */
@@ -103,10 +103,10 @@ struct obj *class_find(const struct obj *class, const char *name);
 bool class_is_a(const struct obj *class, const struct obj *base);
 /* Returns the value of an attribute, given `found`, the object that a class has under the attribute's name. If the
  * program accesses the attribute of an instance, self, a function becomes a method of self, and a property's getter is
- * called. If it accesses the attribute of the class itself, self is NULL. */
+ * called. If the program accesses the attribute of the class itself, self is NULL. */
 struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, struct obj *class, struct loc at);
 struct obj *class_call(struct eval *e, struct obj *class, const struct args *args); /* creates an instance */
-/* Calls x.name(args) if x's class has that method, else returns NULL. */
+/* Calls x.name(args) if x's class has the method `name`, else returns NULL. */
 struct obj *instance_special(struct eval *e, struct obj *x, const char *name, int n, struct obj *const *args,
                              struct loc at);
 bool instance_equal(struct eval *e, struct obj *a, struct obj *b);
@@ -148,12 +148,12 @@ void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *item
 /* Returns the value of a name in host code: of a variable, of a builtin, or of a name that programs for Triton 1.0 use
  * without an import. Raises NameError if there is none. */
 struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struct loc at);
-/* Returns the name that is most similar to `name` among those of this scope, of its parents and of the builtins, for a
- * note; NULL if none is similar. */
+/* Returns the name that is most similar to `name` among the names of this scope, of its parents and of the builtins,
+ * for a note; NULL if no name is similar. */
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name);
 const char *nearest_attribute(const struct scope *s, const char *name); /* does not search the builtins */
 /* Returns a hint for a name that a module does not define. If the module has a similar name, `near` (else NULL), the
- * hint suggests it. Otherwise, if the module is a library of which neso implements only a part, the hint says this. */
+ * hint suggests this name. Otherwise, if neso implements only a part of the module, the hint says so. */
 struct note note_missing(struct eval *e, struct obj *module, const char *near);
 
 /* -- kernel.c -- */

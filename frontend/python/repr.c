@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { NESTING_MOST = 60 }; /* the most nested lists that are printed; a list may contain itself */
+enum { NESTING_MOST = 60 }; /* the maximum printed depth of nested lists; a list may contain itself */
 
 static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int depth);
 

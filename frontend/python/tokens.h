@@ -9,7 +9,7 @@
  *   AUGMENT(name, spelling, oper) an augmented assignment, such as +=, with its operator
  *
  * ORDER: keywords are consecutive. Operators and punctuation come last. A longer spelling precedes its prefixes,
- * because the lexer takes the first row that matches. Each closing bracket directly follows its opening bracket. */
+ * because the lexer chooses the first row that matches. Each closing bracket directly follows its opening bracket. */
 MARK(end, "the end of the file")
 MARK(newline, "the end of the line")
 MARK(indent, "an indent")

@@ -11,7 +11,7 @@
 
 enum {
     NESTING_MOST = 2000, /* the limit of the depth to which tuples nest */
-    COMPARE_DEPTH = 4,   /* the comparison or hash of each nested object adds this to e->depth */
+    COMPARE_DEPTH = 4,   /* the comparison or hash of each nested object adds this number to e->depth */
 };
 
 static const struct obj none = {.kind = OBJ_none}, ellipsis = {.kind = OBJ_ellipsis},
@@ -455,8 +455,8 @@ static uint64_t hash_float(double f)
     return hash_bytes(&f, sizeof f, OBJ_float);
 }
 
-/* Hashes an object that is compared by identity. If obj_same says that the object and its constexpr copies are the
- * same, hashes a pointer that all of them contain. */
+/* Hashes an object that is compared by identity. If the object and its constexpr copies are the same for obj_same,
+ * hashes a pointer that all these copies contain. */
 static uint64_t hash_identity(const struct obj *x)
 {
     const void *p = x->kind == OBJ_function   ? (const void *)x->function

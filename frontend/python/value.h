@@ -77,7 +77,7 @@ struct scope {
 
 struct function {
     const char *name;
-    const char *qualified;      /* the name for messages, with that of the class: "C.f" */
+    const char *qualified;      /* the name for messages, with the name of the class: "C.f" */
     const struct ast *def;      /* the node of the def or lambda */
     struct scope *closure;      /* the scope that contains the definition */
     const struct source *src;
@@ -128,7 +128,7 @@ typedef struct obj *native_operator(struct eval *e, enum oper op, struct obj *se
 
 /* The operations of a class of native objects. A member may be NULL. If `str` is NULL, an object prints as the name of
  * its class. If `compare` is NULL, an object equals only itself. If `truth` is NULL, an object is true unless its
- * length is 0. If `leave` is NULL, leaving a `with` block calls nothing. Any other operation whose member is NULL
+ * length is 0. If `leave` is NULL, leaving a `with` block calls nothing. If any other member is NULL, its operation
  * raises an exception, such as "'torch.Tensor' object is not callable". */
 struct native_class {
     const char *name; /* name for messages: "torch.Tensor" */
@@ -236,7 +236,7 @@ struct obj *obj_constexpr(struct eval *e, struct obj *x); /* returns a copy of x
 const char *obj_type_name(const struct obj *x);
 /* Returns whether x is known at compile time: it neither is nor contains a tensor. */
 bool obj_is_const(struct eval *e, const struct obj *x);
-bool obj_is_unknown(const struct obj *x); /* returns whether x is an unknown value: only a host can compute it
+bool obj_is_unknown(const struct obj *x); /* returns whether x is an unknown value, which only a host can compute
                                            * (import.c) */
 bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b);
 bool obj_truth(struct eval *e, struct obj *x, struct loc at);

@@ -6,9 +6,10 @@
  *
  * The op's operands are the IR values in the arguments; its site (struct host_site) stores the argument objects. When
  * the interpreter reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs the
- * function as host code. The result is a host object. The kernel holds its address, and can pass the result to other
- * functions, and convert it by int(), float() or a condition. If the program uses the result, and the function contains
- * only what kernels support, the function is traced as if it had @triton.jit, instead of being called.
+ * function as host code. The result is a host object. The kernel holds the object's address. It can pass the result to
+ * other functions, and convert it by int(), float() or a condition. If the program uses the result, and the function
+ * contains only code that kernels support, the tracer does not call the function, but traces it as if it had
+ * @triton.jit.
  *
  * For the debugger, a site before each statement records the variables. At the end, the tracer erases the ops of these
  * sites if the kernel has no other host calls and no breakpoint can stop the kernel. */
@@ -270,7 +271,7 @@ static enum site_kind conversion_of(const struct obj *callee, const struct args 
                                         : SITE_call;
 }
 
-/* Returns whether the host executes the call, unless trace_call_host can trace it instead. */
+/* Returns whether the host executes the call, unless trace_call_host can trace the function instead. */
 static bool is_for_host(struct eval *e, const struct obj *callee, const struct args *args)
 {
     if (callee->kind == OBJ_function)
@@ -340,7 +341,8 @@ struct obj *trace_stand_in(struct eval *e, struct block *b, struct obj *x)
     return out;
 }
 
-/* Traces the call only to find whether it has errors, and drops its diagnostics. Returns false if there were errors. */
+/* Traces the call only to find whether it causes errors, and drops the diagnostics. Returns false if there were
+ * errors. */
 static bool passes(struct eval *e, struct function *fn, const struct args *args)
 {
     struct diag *d = e->diag;
@@ -503,8 +505,8 @@ void host_site_run(struct eval *e, const struct host_site *site, const char *con
     memcpy(result, &bits, 4);
 }
 
-/* Returns the number of IR values in the call's arguments. In the site's list of values, these come before the values
- * of the variables. */
+/* Returns the number of IR values in the call's arguments. In the site's list of values, these values come before the
+ * values of the variables. */
 static int count_arguments(struct eval *e, const struct host_site *site)
 {
     struct value_list values = {0};
@@ -519,7 +521,7 @@ static int count_arguments(struct eval *e, const struct host_site *site)
     return values.n;
 }
 
-/* Returns the number of IR values in the variables of the site's function, not counting those of its callers. */
+/* Returns the number of IR values in the variables of the site's function, without the variables of its callers. */
 static int count_variables(struct eval *e, const struct host_site *site)
 {
     struct value_list values = {0};

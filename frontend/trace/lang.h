@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* lang.h: the types of Triton's language. The files of frontend/python only pass pointers to them. */
+/* lang.h: the types of Triton's language. The files of frontend/python only pass pointers to these types. */
 #ifndef NESO_FRONTEND_LANG_H
 #define NESO_FRONTEND_LANG_H
 
 #include "frontend/python/value.h"
 #include "ir/ir.h"
 
-/* A type of Triton's language. Its integer types are signed or unsigned. Those of the IR are not: an op such as divs or
- * divu decides. */
+/* A type of Triton's language. Triton's integer types are signed or unsigned. The IR's integer types have no
+ * signedness; an op such as divs or divu determines it. */
 struct lang_type {
     enum { LT_void, LT_number, LT_ptr, LT_block, LT_const } kind;
     enum dtype dtype;               /* of a number */

@@ -179,9 +179,9 @@ static bool changed_constant(struct eval *e, struct loop *l, const char *name, s
     return false;
 }
 
-/* Compares the values of all names after an iteration with their values before it: converts the values of carried names
- * to their types before the iteration, and reports names whose types change. Sets l->next and l->after. Returns true if
- * the body must be traced a second time. */
+/* Compares the values of all names after an iteration with their values before the iteration. Converts the values of
+ * carried names to their types before the iteration, and reports names whose types change. Sets l->next and l->after.
+ * Returns true if the body must be traced a second time. */
 static bool leave(struct eval *e, struct loop *l, struct block *b, const struct snapshot *inside)
 {
     bool again = false;
@@ -269,8 +269,8 @@ static struct op *make_loop(struct eval *e, struct loop *l, enum opcode code, in
     return build_op(trace_builder(e, l->stmt->loc), code, opnds.n, opnds.at, n, types, nregions);
 }
 
-/* Binds the names after the loop: carried names to the loop's results, all others to the objects that they had before
- * the loop. */
+/* Binds the names after the loop: carried names to the loop's results, all other names to the objects that they had
+ * before the loop. */
 static void bind(struct eval *e, struct loop *l, struct op *o, const bool *kept)
 {
     snapshot_restore(l->s, &l->before);
@@ -310,7 +310,7 @@ static void loop_init(struct eval *e, struct loop *l, struct scope *s, const str
         collect(e, body->at[i], &l->assigned);
 }
 
-/* Discards a trace of a body, with its diagnostics, before the next one. */
+/* Discards a trace of a body, with its diagnostics, before the next trace. */
 static void start_over(struct eval *e, struct loop *l, struct block *b, int nerrors, int ndiagnostics)
 {
     erase_block(b);

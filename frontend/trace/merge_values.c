@@ -182,7 +182,7 @@ static struct value *bool_value(struct eval *e, bool x, struct loc at)
     return build_const_int(trace_builder(e, at), type_scalar(e->trace->module, DT_i1), x);
 }
 
-/* Returns a placeholder of x's type: zeros. A path that never uses x, but has to yield some value for it, yields the
+/* Returns a placeholder of x's type: zeros. A path that never uses x, but has to yield a value for x, yields the
  * placeholder. */
 static struct obj *placeholder(struct eval *e, struct obj *x, struct loc at)
 {
@@ -382,8 +382,9 @@ static struct obj *merge_name(struct eval *e, const char *name, struct obj *old,
     return x[0];
 }
 
-/* If branch i always returns, it has no value for a name after the `if`. In an inlined function, it must still yield
- * one: sets x[i] to a placeholder of the type of x[!i], the name's value in the other branch. */
+/* If branch i always returns, it has no value for a name after the `if`. In an inlined function, the branch must still
+ * yield a value, so this function sets x[i] to a placeholder of the type of x[!i], the name's value in the other
+ * branch. */
 static void add_placeholder(struct eval *e, const struct branch *br, struct obj **x, struct loc at)
 {
     for (int i = 0; i < 2; i++) {

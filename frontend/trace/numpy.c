@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* numpy.c: prints tiles as numpy prints arrays, since Triton's interpreter does the same.
+/* numpy.c: prints tiles as numpy prints arrays, because Triton's interpreter prints numpy arrays.
  *
  *     [ True False]   [0.   1.25]   [[ 0  1]     [   0    1    2 ... 4093 4094 4095]     [1.e-05 2.e+00]
  *                                    [10 11]]
@@ -215,7 +215,8 @@ static void show_element(const struct format *f, int64_t i, struct text *out)
 
 /* -- rows -- */
 
-/* Returns how many of a dimension's n items are shown on each side of the `...`; returns n if all are shown. */
+/* Returns the number of a dimension's n items that are shown on each side of the `...`; returns n if all items are
+ * shown. */
 static int shown(const struct format *f, int n)
 {
     return f->summary && n > 2 * EDGE ? EDGE : n;
@@ -320,8 +321,8 @@ static void extend(struct format *f, int64_t i)
     f->most = v > f->most ? v : f->most;
 }
 
-/* Returns whether numpy prints the shown numbers with an exponent: some are too large, too small, or too different in
- * size. */
+/* Returns whether numpy prints the shown numbers with an exponent: some numbers are too large or too small, or their
+ * sizes differ too much. */
 static bool needs_exponent(struct format *f)
 {
     f->least = INFINITY;

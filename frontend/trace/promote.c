@@ -3,7 +3,7 @@
  * the operator.
  *
  *     i32[] + i32[512]      splat, add : i32[512]        both are broadcast to one shape
- *     f16[512] * 0.5        const 0.5 : f16[512], mul    rule 1: a number takes the tensor's type
+ *     f16[512] * 0.5        const 0.5 : f16[512], mul    rule 1: a number gets the tensor's type
  *     f16 + f32             fext, add : f32              rule 2: with a float, the wider float wins
  *     i8 + u8               add : u8                     rule 3: the wider integer wins; at equal width, the unsigned
  *     p + u8[64]            zext : i64[64], addptr       offsets are signed in the IR */
@@ -37,8 +37,8 @@ static wide most_of(const struct lang_type *t)
     return ((wide)1 << (bits_of(t) - !t->is_unsigned)) - 1;
 }
 
-/* Returns the common type of a number and a tensor of type t. The caller has checked that the number_rank of the number
- * is at most the kind_rank of t. Rule 1: the number takes the tensor's type. Exception: the result is f32 for a
+/* Returns the common type of a number and a tensor of type t. The caller has checked that the number_rank of the
+ * number is at most the kind_rank of t. Rule 1: the number gets the tensor's type. Exception: the result is f32 for a
  * division of 16-bit floats. If t cannot represent the number, reports an error and returns NULL. */
 static const struct lang_type *common_type_with_number(struct eval *e, const struct obj *number,
                                                        const struct lang_type *t, bool is_division,
@@ -66,9 +66,10 @@ static const struct lang_type *common_int_type(const struct lang_type *a, const 
 }
 
 /* Returns the common type of two types, at least one of which is a float type. Rule 2: if one of them is f64, the
- * result is f64; otherwise, if one is f32, it is f32; otherwise, if one is f16, it is f16. Otherwise, two bf16 give
- * bf16; a bf16 and another type give f32; two equal fp8 types give this type; two different fp8 types give f16.
- * Exception: for a division, f32 replaces f16 and bf16. Returns NULL for an fp8 type and an integer type. */
+ * result is f64; otherwise, if one is f32, it is f32; otherwise, if one is f16, it is f16. Otherwise, the result is
+ * bf16 for two bf16, f32 for a bf16 and another type, the same type for two equal fp8 types, and f16 for two different
+ * fp8 types. Exception: for a division, f32 replaces f16 and bf16. Returns NULL for an fp8 type and an integer
+ * type. */
 static const struct lang_type *common_float_type(struct eval *e, const struct lang_type *a,
                                                  const struct lang_type *b, bool is_division)
 {
@@ -356,8 +357,8 @@ static struct obj *constant_of(struct obj *x)
 }
 
 /* Computes an operator on two int constants; returns NULL if an operand is no constant or the result does not fit type
- * t. As in Triton 1.0, programs can therefore use a variable that holds a constant where a constant is needed, and also
- * results of operators on such variables. */
+ * t. Therefore, as in Triton 1.0, programs can use a variable that holds a constant where a constant is needed, and
+ * also results of operators on such variables. */
 static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj *b, const struct lang_type *t,
                         struct loc at)
 {

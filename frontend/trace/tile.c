@@ -71,7 +71,7 @@ static bool is_float(const struct lang_type *t)
     return dtype_info[t->dtype].kind == DTYPE_float;
 }
 
-/* Returns the element type of an operand; NULL for a Python number, which takes the other operand's type. */
+/* Returns the element type of an operand; NULL for a Python number, which is converted to the other operand's type. */
 static const struct lang_type *type_of(const struct obj *x)
 {
     const struct tile *t = obj_tile(x);
@@ -295,8 +295,8 @@ static struct obj *item(struct eval *e, struct obj **args, const struct args *ca
 }
 
 /* Implements the methods min, max, sum, any and all. The builtin's `data` is "<", ">" or "+": the method returns the
- * least, the greatest or the sum of all elements; if "?" follows the character, it returns the truth value of that
- * element or sum. */
+ * least, the greatest or the sum of all elements; if "?" follows the character, the method returns the truth value of
+ * that element or sum. */
 static struct obj *fold(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct tile *t = obj_tile(args[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tile.h: values of a running kernel as host objects: the arguments of plain Python functions that a kernel
+/* tile.h: represents values of a running kernel as host objects: the arguments of plain Python functions that a kernel
  * calls, and the variables in a debugger's expressions. A scalar of the kernel is a tile of rank 0. */
 #ifndef NESO_FRONTEND_TILE_H
 #define NESO_FRONTEND_TILE_H

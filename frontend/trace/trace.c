@@ -51,7 +51,7 @@ void trace_lose(struct eval *e, const char *name, struct loc at, bool in_loop)
     *map_at_ptr(e->trace->lost, name) = l;
 }
 
-/* Gives the variable's name to the IR values in x that have no name from the user's source yet. */
+/* Names the IR values in x after a variable, unless they already have a name from the user's source. */
 static void give_name(struct obj *x, const char *name)
 {
     if (x->kind == OBJ_tuple)
@@ -63,8 +63,8 @@ static void give_name(struct obj *x, const char *name)
     x->tensor.is_named = true;
 }
 
-/* Returns whether a file imports triton.language. If not, it is assumed to be written for Triton 1.0, in which kernels
- * use the names of triton.language without a module prefix, and may use global variables. */
+/* Returns whether a file imports triton.language. A file without this import is assumed to be written for Triton 1.0,
+ * in which kernels use the names of triton.language without a module prefix, and may use global variables. */
 static bool imports_language(const struct scope *globals)
 {
     for (int i = 0; i < globals->names.n; i++) {
@@ -99,8 +99,8 @@ static struct obj *library_name(struct eval *e, struct scope *s, const char *nam
     return find_language(e, name);
 }
 
-/* Adds a note to the error "name is not defined": it names the branch or loop at whose end the name ceased to exist,
- * the name in triton.language, or a similar name. */
+/* Adds a note to the error "name is not defined". The note shows the branch or loop at whose end the name ceased to
+ * exist, the name in triton.language, or a similar name. */
 static void explain_missing(struct eval *e, struct scope *s, const char *name)
 {
     void **lost = map_get_ptr(e->trace->lost, name);
@@ -510,7 +510,7 @@ static struct obj *meta_dict(struct eval *e, const struct spec *spec)
 }
 
 /* Returns the value of parameter p: a constant, or a new argument of the IR function. An int argument of value 1
- * becomes a constant, but not a constexpr, since the kernel may use it like an i32 (x.to, x.dtype). */
+ * becomes a constant, but not a constexpr, because the kernel may use it like an i32 (x.to, x.dtype). */
 static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p, const struct spec_arg *a)
 {
     if (a->equals_one)
@@ -528,11 +528,11 @@ static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p
     return x;
 }
 
-/* Returns the value of parameter p. The parameter consumes one or more arguments of the spec, from index *n on;
- * advances *n past them. If the parameter is a tuple, `parts` has the structure of the tuple. The IR arguments of a
- * tuple x are named x_0, x_1, ..., or x_FIELD for a tuple with named fields, but the base pointer of a descriptor x is
- * named x. Reports an error and returns NULL if there are too few arguments, or if those of a descriptor do not form
- * one. */
+/* Returns the value of parameter p. The parameter consumes one or more arguments of the spec, from index *n on.
+ * Advances *n past these arguments. If the parameter is a tuple, `parts` has the structure of the tuple. The IR
+ * arguments of a tuple x are named x_0, x_1, ..., or x_FIELD for a tuple with named fields, but the base pointer of a
+ * descriptor x is named x. Reports an error and returns NULL if there are too few arguments, or if the arguments for a
+ * descriptor are not those of a descriptor. */
 static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
                               const struct obj *parts, const char *name, int *n)
 {

@@ -20,7 +20,7 @@ struct trace_frame {
     const struct scope *caller; /* the scope of the statement that calls the function; NULL for the kernel */
 };
 
-/* Says where a name was lost: it existed only in a branch of the `if`, or only in the loop, whose location is `at`. */
+/* Records where a name was lost: the name existed only in a branch of the `if`, or only in the loop, at `at`. */
 struct lost {
     struct loc at;
     bool in_loop;
@@ -110,8 +110,8 @@ struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struc
 /* Returns the type of x for messages: "fp32", "<[64], fp32>", "tuple(...)". */
 const char *type_text(struct eval *e, const struct obj *x);
 const char *lang_text(struct eval *e, const struct lang_type *t);
-/* Called at the end of an inlined function, which returns `result` there. Merges it with the results of all branches
- * that returned earlier, and returns the merged result. */
+/* Called at the end of an inlined function, which returns `result` there. Merges `result` with the results of all
+ * branches that returned earlier, and returns the merged result. */
 struct obj *merge_returns(struct eval *e, struct obj *result);
 /* Traces an `if` with the run-time condition `cond`, and merges the values of names after its branches. Returns
  * FLOW_return, and sets *result, if both branches return. */
@@ -164,8 +164,8 @@ bool is_fp8_type(const struct lang_type *t);
 bool is_ptr_type(const struct lang_type *t);
 bool is_dtype(const struct lang_type *t, enum dtype d);
 int bits_of(const struct lang_type *t);
-/* Returns the default type of a number, which it gets if no other operand determines its type. Returns NULL if no type
- * can represent the number. */
+/* Returns the default type of a number: the type that it gets if no other operand determines its type. Returns NULL if
+ * no type can represent the number. */
 const struct lang_type *decayed_type(struct eval *e, const struct obj *number);
 /* Returns a number as a constant of type t and the given shape. If `decay`, the number is first rounded to
  * its decayed_type. */
@@ -181,7 +181,7 @@ struct obj *constant_tensor(struct eval *e, struct obj *number, const struct lan
 const struct lang_type *common_type(struct eval *e, const struct obj *a, const struct obj *b, bool is_division, bool decay,
                                     struct loc at);
 
-/* Broadcasts the tensor x to the given shape. The caller has checked that x can be broadcast to it. */
+/* Broadcasts the tensor x to the given shape. The caller has checked that x can be broadcast to this shape. */
 struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
 
 /* -- builtins.c -- */

@@ -45,8 +45,8 @@ static struct fact *fact_of(struct search *s, struct value *v)
     return v->scratch;
 }
 
-/* Joins `new` into the facts of v. If v can also have values that `new` does not describe, is_only is false; then facts
- * that must hold for every value of v, such as bounds, are not copied. */
+/* Joins `new` into the facts of v. is_only is false if v can also have values that `new` does not describe. In this
+ * case, facts that must hold for every value of v, such as bounds, are not copied. */
 static void join(struct search *s, struct value *v, const struct fact *new, bool is_only)
 {
     struct fact *f = fact_of(s, v), before = *f;
@@ -177,9 +177,9 @@ static struct fact constant(const struct value *v)
 
 /* -- elementwise ops -- */
 
-/* Returns whether one operand alone can determine the result, like 0 in a product or False in a conjunction. The result
- * is then defined even if the other operand is undefined. This is not so for floats: a product of 0 and a NaN is a
- * NaN. */
+/* Returns whether one operand alone can determine the result, like 0 in a product or False in a conjunction. The
+ * result is then defined even if the other operand is undefined. Returns false for floats, because a product of 0 and
+ * a NaN is a NaN. */
 static bool may_leave_out(const struct op *o)
 {
     return !type_is_float(o->results[0].type) && (o->code == OP_and || o->code == OP_or || o->code == OP_mul);

@@ -8,7 +8,8 @@
  *         programs  proven: the kernel does not write the tensor
  *
  * FILE runs on the interpreter, which checks every access. So an access that is not proven counts as checked, or, if
- * FILE or a launch ends with an error, as unknown. An access counts as proven if it is proven in every launch. */
+ * FILE or a launch with the access ends with an error, as unknown. An access counts as proven if it is proven in every
+ * launch. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static char *text_of(const char *s)
 static void take(struct found *x, int i, bool proven, const char *text)
 {
     if (x->text[i] && (!x->proven[i] || proven))
-        return; /* keep the verdict from an earlier launch, which is the same or worse */
+        return; /* keep the verdict of an earlier launch, which is the same or worse */
     free(x->text[i]);
     x->proven[i] = proven;
     x->text[i] = text_of(text);

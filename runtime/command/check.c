@@ -2,14 +2,14 @@
 /* check.c: implements `neso check FILE...`, which finds errors without running kernels.
  *
  * First the host code of a file runs until it ends or fails, and each launch compiles its kernel for a GPU
- * (launches.c). Then each kernel that the file does not launch is compiled with guessed types: the names of
- * parameters suggest which of them are pointers. The guess for one parameter after the other is changed, and a change
- * that leaves fewer errors is kept. An error is reported only if it occurs with every guess, since any other error
- * may come from a wrong guess. A function whose name occurs elsewhere in the file is not compiled on its own, but as
- * a part of the kernels that call it.
+ * (launches.c). Then each kernel that the file does not launch is compiled with guessed types: the names of parameters
+ * suggest which of them are pointers. The guess for one parameter after the other is changed, and a change that leaves
+ * fewer errors is kept. An error is reported only if it occurs with every guess, because any other error may come from
+ * a wrong guess. A function whose name occurs elsewhere in the file is not compiled alone, but as a part of the
+ * kernels that call it.
  *
  *     def scale(X, Y, n, factor, BLOCK: tl.constexpr)        X=*fp32, Y=*fp32, n=i32, factor=i32, BLOCK=64
- */
+ **/
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -73,7 +73,7 @@ struct param {
 struct error {
     char tag[48];
     uint32_t line, column;
-    uint64_t message;  /* a hash of its text */
+    uint64_t message;  /* a hash of the error's text */
     bool is_of_shapes; /* the message is about shapes, which do not depend on the guessed types of elements */
 };
 
@@ -325,10 +325,10 @@ static void put_common(struct checking *c, const struct trial *t, neso_context *
     buffer_free(&out);
 }
 
-/* Finds errors about shapes that do not come from a wrong guess. It is called if there are errors with every guess of
- * types. If only errors about shapes occur with the best guess, and their messages are the same for all values of the
- * constants, these errors are certain. (They are not in t->common, because with a worse guess the compilation ends
- * before it finds them.) */
+/* Finds errors about shapes that do not come from a wrong guess. Called if there are errors with every guess of types.
+ * If only errors about shapes occur with the best guess, and their messages are the same for all values of the
+ * constants, these errors are certain. They are not in t->common, because with a worse guess the compilation ends
+ * before it finds them. */
 static void find_shape_errors(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel,
                               const char *const constants[], size_t nconstants)
 {
@@ -419,7 +419,7 @@ static void check_others(struct checking *c, const struct launches *l)
     neso_context_release(ctx);
 }
 
-/* Returns whether the host code ended because it reached a limit, which is not an error of the program. */
+/* Returns whether the host code ended because it exceeded a limit, which is not an error of the program. */
 static bool has_reached_limit(neso_context *ctx)
 {
     neso_diagnostic d = {.size = sizeof d};
@@ -451,7 +451,7 @@ static void check_text(struct checking *c)
     }
     c->nerrors += nerrors;
     neso_context_release(ctx);
-    /* only if the host code has no errors, since errors of the kernels may be consequences of them */
+    /* only if the host code has no errors, because they may cause errors of the kernels */
     if (nerrors == 0)
         check_others(c, &l);
     launches_free(&l);

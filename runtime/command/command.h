@@ -4,7 +4,7 @@
  *
  * main.c reads the command line; run.c, compile.c, check.c, lsp.c, completion.c, help.c and four folders implement the
  * commands: inspect/ (inspect and diff), bench/, embed/ (compile --emit c, bundle, variants), capsule/ (capsule and
- * replay). They use only neso.h and libc, so an embedder can do everything that the command does. */
+ * replay). These files use only neso.h and libc, so an embedder can do everything that the command does. */
 #ifndef NESO_RUNTIME_COMMAND_H
 #define NESO_RUNTIME_COMMAND_H
 
@@ -140,8 +140,8 @@ struct command_row {
 extern const struct command_row command_rows[];
 extern const int ncommand_rows;
 
-/* A name of the language, or a heading. In the row of a heading, all other members are NULL. The last row of the
- * table has neither: `name` and `heading` are NULL. */
+/* A name of the language, or a heading. In the row of a heading, all other members are NULL. In the last row of the
+ * table, `name` and `heading` are NULL. */
 struct language_row {
     const char *heading;
     const char *where, *handler;                    /* as in builtins.h */
@@ -176,7 +176,7 @@ bool number(const struct given *g, enum option o, int *out);
 /* Opens a context with the disk cache that environment variables select. Returns false after a message if that
  * fails. */
 bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx);
-/* Like context_open, but with the limits and callbacks in *o. Sets the members of *o that are about the cache. */
+/* Like context_open, but with the limits and callbacks in *o. Sets the members of *o that configure the cache. */
 bool context_open_with(const struct given *g, neso_context_options *o, neso_context **ctx);
 /* Writes the folder of the cache to `out`. Returns false if there is no cache. */
 bool cache_folder(char *out, size_t n);
@@ -194,8 +194,8 @@ bool has_colours(const struct given *g, FILE *to);
 bool check_colour(const struct given *g);
 /* Prints messages on standard error, in colours if has_colours() is true. */
 void print_messages(const struct given *g, const char *text);
-/* The line on standard error that shows the progress of work that lasts longer than a second. It is printed only if
- * standard error is a terminal. */
+/* The line on standard error that shows the progress of work that lasts longer than a second. This line is printed
+ * only if standard error is a terminal. */
 struct progress {
     double started, shown; /* seconds */
     bool is_on, is_shown;
@@ -211,8 +211,9 @@ void progress_clear(struct progress *p);
 /* -- compile.c -- */
 int compile_command(const struct given *g);
 
-/* Compiles an empty kernel with --skip and --param. Returns false after a message if they name a pass or parameter
- * that does not exist. This check is needed because on the interpreter no launch would report such an error. */
+/* Compiles an empty kernel with --skip and --param. Returns false after a message if these options name a pass or
+ * parameter that does not exist. This check is needed because on the interpreter no launch would report such an
+ * error. */
 bool check_passes(const struct given *g);
 
 /* Reads the options of a compilation; returns false after a message if they are wrong. */
@@ -335,14 +336,14 @@ int check_command(const struct given *g);
 /* -- capsule.c -- */
 int capsule_command(const struct given *g);
 int replay_command(const struct given *g);
-/* The state of deciding which capsules of a run become files. */
+/* The state that determines which capsules of a run become files. */
 struct keeper {
     const struct given *given; /* the options of `neso capsule`; NULL: NESO_CAPSULE selects the capsules */
     char folder[4096];
-    /* for `neso capsule`: the number of launches so far that match the options, and which of them, counted from 1, to
-     * keep */
+    /* for `neso capsule`: the number of launches so far that match the options, and the number of the launch to keep,
+     * counted from 1 */
     int launches, chosen;
-    bool is_chosen;       /* the running launch is the one to keep */
+    bool is_chosen;       /* the running launch is the launch to keep */
     int nkept, nseen;     /* files written so far, and capsules received so far */
     char kernels[1000];   /* for `neso capsule`: the names of launched kernels, each once, separated by ", " */
     /* the capsule of a launch that did not fail, until it is known whether a later launch fails */
@@ -351,16 +352,16 @@ struct keeper {
     char held_kernel[200];
     char path[4200];      /* the path of the last file that was written */
 };
-/* Sets *is_on if NESO_CAPSULE asks for capsules of failing launches. Returns false after a message if its value is
- * invalid. */
+/* Sets *is_on if NESO_CAPSULE requests capsules of failing launches. Returns false after a message if the value of
+ * NESO_CAPSULE is invalid. */
 bool keeper_open(struct keeper *k, bool *is_on);
 int keeper_wants(struct keeper *k, const char *kernel);
 void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, size_t length);
 
 /* -- reduce.c -- */
-/* Makes a capsule as small as possible while its launch still fails, and writes it.
- * `device` is the device that each try opens; NULL: the tries use the context's device. `otherwise` is the device to
- * use if the launch does not fail on `device`; NULL: none. */
+/* Makes a capsule as small as possible while its launch still fails, and writes it. `device` is the device that each
+ * try opens; NULL: the tries use the context's device. `otherwise` is the device for the tries if the launch does not
+ * fail on the first device; NULL: none. */
 int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device, const char *otherwise);
 /* Reduces the capsule of a difference for a limited time, and prints the smallest program found that still shows the
  * difference. */

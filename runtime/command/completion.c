@@ -31,7 +31,7 @@ void add_names(struct buffer *out, const char *topic, const char *end_of_name)
     neso_context_release(ctx);
 }
 
-/* Returns the values that an option takes, separated by blanks; "" if it takes any text. */
+/* Returns the values that an option accepts, separated by blanks; "" if the option accepts any text. */
 static struct buffer values_of(int option)
 {
     struct buffer out = {0};
@@ -81,7 +81,7 @@ static void add_topics(struct buffer *out)
     }
 }
 
-/* Returns the words that a command takes as arguments; "" if it takes files. */
+/* Returns the words that a command accepts as arguments; "" if its arguments are files. */
 static struct buffer arguments_of(const struct command_row *c)
 {
     struct buffer out = {0};

@@ -7,8 +7,8 @@
  *         line          instructions       sectors         least  wavefronts   conflicts ...
  *         add.py:12              768           ...
  *
- * The library reports the counts one by one: for each kernel first the counts of the whole kernel, then those of its
- * lines. Table and JSON have the same order, so this file need not store the counts. */
+ * The library reports the counts one by one: for each kernel, first the counts of the whole kernel, then the counts of
+ * its lines. Table and JSON have the same order, so this file need not store the counts. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct json {
     FILE *f;
     const char *id; /* the id of the kernel whose counts are being written; NULL before the first kernel */
     const char *file;
-    uint32_t line; /* the source line whose counts are being written; 0: those of the whole kernel */
+    uint32_t line; /* the line whose counts are being written; 0: counts of the whole kernel */
     bool any;      /* a count of this line, or of the whole kernel, has already been written */
 };
 

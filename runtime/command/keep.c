@@ -38,7 +38,7 @@ int keep_folders(const struct given *g)
     return GOOD;
 }
 
-/* Writes one text of a kernel, or a message if the text cannot be made. This may happen on the interpreter, which
+/* Writes one text of a kernel, or a message if the text cannot be made. PTX may be missing on the interpreter, which
  * needs no PTX: the kernel is compiled to PTX only for this text, and the compilation may fail. */
 static void keep_text(const struct given *g, neso_context *ctx, neso_kernel *kernel,
                       const struct kept_text *k)

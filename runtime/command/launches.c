@@ -149,8 +149,8 @@ static void take(const struct launched *x, const char **kernel, neso_compile_opt
     o->debug |= x->options.debug;
 }
 
-/* Chooses one of the launches of *kernel, or, if *kernel is NULL, of all kernels. With --launch N, this is the Nth
- * launch; otherwise there must be only one. */
+/* Chooses one of the launches of *kernel, or, if *kernel is NULL, of all kernels. With --launch N, chooses the Nth
+ * launch; otherwise there must be only one launch. */
 static int choose(const struct given *g, const char *path, const struct launches *l, const char **kernel,
                   neso_compile_options *options)
 {

@@ -8,8 +8,8 @@
  *     completion after tl.                   the names of the language
  *
  * The types of variables come from the IR of the file's kernels. The kernels are compiled with the types of their
- * launches, or, if the file does not launch them, with guessed types (check.c). They are compiled at the first hover
- * after a change of the file. */
+ * launches, or, if the file does not launch them, with guessed types (check.c). The kernels are compiled at the first
+ * hover after a change of the file. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -179,7 +179,7 @@ static void forget_kernels(struct document *d)
     d->is_compiled = false;
 }
 
-/* Returns the path of a URI: "/a b.py" for "file:///a%20b.py". The caller frees it. */
+/* Returns the path of a URI: "/a b.py" for "file:///a%20b.py". The caller frees the path. */
 static char *path_of(const char *uri)
 {
     struct buffer b = {0};
@@ -448,9 +448,9 @@ static bool is_language(const char *text, const char *name, size_t n)
     return false;
 }
 
-/* Sets `prefix` to the prefix that the tables have for the first n bytes of a dotted name. For "lang." of
- * "lang.load", this is "tl." if the file has `import triton.language as lang`. Returns false if these bytes do not
- * name a module of the language. */
+/* Sets `prefix` to the prefix that the tables have for the first n bytes of a dotted name. For "lang." of "lang.load",
+ * this prefix is "tl." if the file has `import triton.language as lang`. Returns false if these bytes do not name a
+ * module of the language. */
 static bool find_prefix(const char *text, const char *dotted, size_t n, char prefix[64])
 {
     static const char extra[] = "tl.extra.libdevice.";
@@ -476,7 +476,7 @@ static bool is_behind(const struct language_row *r, const char *prefix)
            (strcmp(prefix, "tl.math.") == 0 && strcmp(r->where, "math") == 0);
 }
 
-/* Returns the row of the table for a dotted name; NULL if it is not a name of the language. */
+/* Returns the row of the table for a dotted name; NULL if the name is not part of the language. */
 static const struct language_row *find_row(const char *text, const char *dotted)
 {
     const char *dot = strrchr(dotted, '.');
@@ -508,8 +508,8 @@ static bool read_type(const char *s, const char *end, const char **type, int *ty
     return false;
 }
 
-/* Sets *type to the type of a variable at a source line: the type of the last value that is assigned to it at or
- * above the line. Returns the end of the line of IR that defines this value; NULL if there is no such value. */
+/* Sets *type to the type of a variable at a source line: the type of the last value that is assigned to the variable
+ * at or above the line. Returns the end of the line of IR that defines this value; NULL if there is no such value. */
 static const char *find_value(const char *ir, const char *name, int line, const char **type, int *type_bytes)
 {
     const char *found = NULL;
@@ -536,8 +536,8 @@ static const char *find_value(const char *ir, const char *name, int line, const 
     return found;
 }
 
-/* Sets *type to the type of a parameter, which it finds in the first line of the kernel's IR: "%X: ptr<f32>
- * {divisible=16} @6:11+1". Returns false if there is no such parameter. */
+/* Sets *type to the type of a parameter, which is in the first line of the kernel's IR: "%X: ptr<f32> {divisible=16}
+ * @6:11+1". Returns false if there is no such parameter. */
 static bool find_parameter(const char *ir, const char *name, const char **type, int *type_bytes)
 {
     char word[160];

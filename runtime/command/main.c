@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c: the command `neso`. It uses only neso.h and libc, so an embedder can do everything that the command does.
+/* main.c: the command `neso`. The command uses only neso.h and libc, so an embedder can do everything that the command
+ * does.
  *
  * Two tables, of commands and of options, drive parsing, help and messages. Only the files of the command read the
  * environment, open files, print and exit. Exit status: 0 success, 1 the program failed, 2 bad usage or bad input. */
@@ -161,8 +162,8 @@ enum option find_option(const struct command_row *c, const char *arg, const char
     return OPTIONS_END;
 }
 
-/* Stores the value of an option. If the option is repeated, the last value counts; but the values of repeated --param
- * or --to-param are joined. Returns false if there is no room. */
+/* Stores the value of an option. If the option is repeated, the last value counts. As an exception, the values of all
+ * --param, or of all --to-param, are joined. Returns false if there is no room. */
 static bool keep_value(struct given *g, enum option o, const char *value)
 {
     if (g->options[o] && (o == OPTION_param || o == OPTION_to_param)) {

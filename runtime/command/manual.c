@@ -74,7 +74,7 @@ static void print_refusal(void *user, const char *tag, const char *text)
     char word[80];
     (void)user;
     snprintf(word, sizeof word, " %s ", tag);
-    /* omit the messages that Python itself has, about operands and formats, and the message that the first table
+    /* omit the messages about operands and formats, which Python itself has, and the message that the first table
      * explains */
     bool is_python = strncmp(text, "unsupported operand", 19) == 0 ||
                      strncmp(text, "unsupported format", 18) == 0 || strstr(text, "supported between") ||

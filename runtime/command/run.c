@@ -140,8 +140,8 @@ static void compiled(void *user, neso_kernel *kernel)
     progress_show(&s->progress, "%d kernels compiled, %s the last", s->nkernels, s->kernel);
 }
 
-/* The callback neso_context_options.cancelled. It cancels nothing, but updates the line of progress, because the
- * library calls it often during a long call. */
+/* The callback neso_context_options.cancelled. This callback cancels nothing. It updates the line of progress, because
+ * the library calls it often during a long call. */
 static int show_progress(void *user)
 {
     struct session *s = user;

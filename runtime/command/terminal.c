@@ -67,7 +67,7 @@ static void put_line(const char *line, size_t n)
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const char *at = strstr(line, kinds[k].word);
         size_t place = at ? (size_t)(at - line) : n;
-        /* the kind of a message ("error") is at the start of the line, or follows a source location, which ends in ":
+        /* the kind of a message ("error") is at the start of the line, or after a source location, which ends in ":
          * " */
         if (place < n && (place == 0 || (place > 2 && at[-2] == ':'))) {
             size_t word = strlen(kinds[k].word) - 1;

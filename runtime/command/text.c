@@ -16,7 +16,7 @@ static void *or_end(void *memory)
 
 void *array_grown(void *array, size_t n, size_t bytes)
 {
-    /* its capacity is a power of two, so the array is full if n is 0 or a power of two */
+    /* the capacity is a power of two, so the array is full if n is 0 or a power of two */
     bool is_full = (n & (n - 1)) == 0;
     return is_full ? or_end(realloc(array, (n ? 2 * n : 1) * bytes)) : array;
 }
@@ -84,7 +84,7 @@ static size_t character_length(const unsigned char *s, size_t n)
     return length;
 }
 
-/* Returns how many of the n bytes at s precede the first character that JSON must escape. They can be copied
+/* Returns how many of the n bytes at s precede the first character that JSON must escape. These bytes can be copied
  * unchanged. */
 static size_t plain_length(const char *s, size_t n)
 {

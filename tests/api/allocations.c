@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* allocations.c: repeats a compilation, and whole programs on the interpreter and the emulator. In run i, allocation
- * number i fails; the last run is the first one that succeeds. Every failure must give NESO_OUT_OF_MEMORY with a
+ * number i fails; the last run is the first run that succeeds. Every failure must give NESO_OUT_OF_MEMORY with a
  * message, nothing may leak, and every block must be released with the size that was allocated. Then the test repeats
  * the compilation and the programs with a memory limit that grows from run to run. */
 #include "neso.h"
@@ -29,8 +29,8 @@ static void check(int good, const char *what, long at)
         fprintf(stderr, "failed: %s, at %ld\n", what, at);
 }
 
-/* An allocator that fails after `left` more allocations, and counts the bytes in use. The threads of a launch call it
- * too. */
+/* An allocator that fails after `left` more allocations, and counts the bytes in use. The threads of a launch call
+ * this allocator too. */
 struct ration {
     long left, bytes_out;
 };

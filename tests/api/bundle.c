@@ -35,7 +35,7 @@ static void check(int good, const char *what)
         fprintf(stderr, "failed: %s\n", what);
 }
 
-/* What a context has reported to its callbacks. */
+/* The reports that a context has passed to its callbacks. */
 struct told {
     int compiled, bundled, loaded;
     char record[4096];
@@ -129,7 +129,7 @@ static void launch(neso_context *ctx, neso_kernel *kernel)
     neso_memory_release(ctx, y);
 }
 
-/* Tests that a launch, with or without a source, takes the kernel from the bundle. */
+/* Tests that a launch, with or without a source, uses the kernel of the bundle. */
 static void replay(const char *bundle, size_t length, int has_source)
 {
     struct told t = {.compiled = 0};

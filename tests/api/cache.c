@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cache.c: tests the cache on disk. 64 processes that compile one kernel must leave one entry and report no error.
- * If any byte of an entry is changed, or the entry is truncated anywhere, a compilation must still give the right
- * PTX. A strict context must report a missing entry, and take the same PTX and resources from an existing one. The
- * folder must stay within its limit. */
+/* cache.c: tests the cache on disk. 64 processes that compile one kernel must leave one entry and report no error. If
+ * any byte of an entry is changed, or the entry is truncated anywhere, a compilation must still give the right PTX. A
+ * strict context must report a missing entry, and read the same PTX and resources from an existing entry. The folder
+ * must stay within its limit. */
 #define _DEFAULT_SOURCE
 #include "neso.h"
 
@@ -71,7 +71,7 @@ static neso_context_options cached(int strict)
     return o;
 }
 
-/* Returns the number of files in the folder, and the path of the last one. */
+/* Returns the number of files in the folder, and sets `path` to the path of the last file. */
 static int count_files(char *path)
 {
     DIR *d = opendir(folder);
@@ -100,8 +100,8 @@ static void write_entry(const char *bytes, size_t n)
         abort();
 }
 
-/* Compiles the kernel in many processes at the same time. Each process either finds the entry or writes it. It is
- * forked before it uses the library. */
+/* Compiles the kernel in many processes at the same time. Each process either finds the entry or writes it. The
+ * processes are forked before any of them uses the library. */
 static void race(const char *right)
 {
     static char ptx[PTX_MOST];

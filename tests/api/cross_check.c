@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cross_check.c: tests the option `check`. Only the first launch of a kernel runs the check. The check reports
  * agreement, or a difference (here because of a race in the program), or the reason why it compared nothing. Without
- * the callback `checked`, it reports nothing. The launch has the same result as without the option. */
+ * the callback `checked`, the library reports nothing. The launch has the same result as without the option. */
 #include "neso.h"
 
 #include <stdio.h>

@@ -212,7 +212,7 @@ static double run(neso_context *ctx, const char *source, neso_status *status)
     return (double)(clock() - start) / CLOCKS_PER_SEC;
 }
 
-/* SLACK_BYTES is the memory that the message about an exceeded memory limit may take beyond the limit: one chunk of
+/* SLACK_BYTES is the memory that the message about an exceeded memory limit may occupy beyond the limit: one chunk of
  * an arena. */
 enum { THREADS_MOST = 16, SLACK_BYTES = 5 << 20 };
 
@@ -242,7 +242,7 @@ static void ends(const char *what, neso_context_options limits, const char *devi
     check(tally.out == 0, name, "memory is kept");
 }
 
-/* Writes a kernel with 40 nested loops; the innermost one has a reduction, which needs barriers. */
+/* Writes a kernel with 40 nested loops; the innermost loop has a reduction, which needs barriers. */
 static void write_loops(char *out, size_t room)
 {
     size_t n = (size_t)snprintf(out, room, "%s", PROGRAM);

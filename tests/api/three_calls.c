@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* three_calls.c: shows that three calls suffice to embed neso: one makes a module of the source, one compiles a
- * kernel, and one launches it. It compiles vector add for a GPU and checks the PTX, then runs it on the interpreter
- * and checks every element. It also tests that wrong uses are refused with a reason. */
+/* three_calls.c: shows that three calls suffice to embed neso: the first makes a module of the source, the second
+ * compiles a kernel, and the third launches the kernel. The test compiles vector add for a GPU and checks the PTX,
+ * then runs vector add on the interpreter and checks every element. It also tests that wrong uses are refused with a
+ * reason. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -63,7 +64,7 @@ static void compile_to_ptx(void)
 }
 
 /* Launches the kernel with a value for each parameter that is a type in the signature, in order. `memory` may be
- * memory of this process, since the interpreter can access it. */
+ * memory of this process, because the interpreter can access such memory. */
 static void launch(neso_context *ctx, neso_kernel *kernel, uint64_t memory)
 {
     float *data = (float *)(uintptr_t)memory;

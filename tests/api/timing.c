@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* timing.c: tests what neso_run_options.measured receives about a program's timed calls: how often a call runs, and
- * which kernels it launches. After neso has timed a launch, the program's tensors must have the contents that a
- * single launch gives them. The test uses the emulator, which runs PTX as a GPU does. */
+/* timing.c: tests the data that neso_run_options.measured receives about a program's timed calls: how often a call
+ * runs, and which kernels it launches. After neso has timed a launch, the program's tensors must have the contents
+ * that a single launch gives them. The test uses the emulator, which runs PTX as a GPU does. */
 #include "neso.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
-# SPDX-License-Identifier: MIT
-# Tests the GitHub Action that the README recommends (bench/ci/action.yml). The action and the workflow in the same folder are valid YAML,
-# and the workflow sets all inputs. The action's steps, run as GitHub runs them, accept an unchanged program, and reject a program whose
-# costs have grown. The test skips the step that builds neso. Needs python3 with yaml (Debian: python3-yaml).
+# SPDX-License-Identifier: MIT Tests the GitHub Action that the README recommends (bench/ci/action.yml). The action
+# and the workflow in the same folder are valid YAML, and the workflow sets all inputs. The action's steps, run as
+# GitHub runs them, accept an unchanged program, and reject a program whose costs have grown. The test skips the step
+# that builds neso. Needs python3 with yaml (Debian: python3-yaml).
 set -u
 python3 -c 'import yaml' 2>/dev/null || { echo "skipped: no python3 with yaml"; exit 77; }
 work=$(mktemp -d) || exit 1

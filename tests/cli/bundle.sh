@@ -75,7 +75,7 @@ replay maps "$programs/tensor_maps.py"
 replay dots "$programs/dot_warpgroups.py"
 grep -q '^choice twice$' tuned.neso && grep -q '^file helper.py$' tuned.record || say "the record: $(cat tuned.record)"
 
-# --emit c writes the same C from a bundle as from the source, with all variants of the plan.
+# --emit c writes the same C code from a bundle as from the source, with all variants of the plan.
 signature=$(sed -n 's/^signature //p' dots.record | head -n 1)
 for from in dots.neso "$programs/dot_warpgroups.py"; do
     "$NESO" compile "$from::matmul" --signature "$signature" --emit c -o code 2>err && mv code.c "code.${from##*.}" || say "--emit c of $from: $(cat err)"
@@ -129,7 +129,7 @@ if command -v ptxas >/dev/null || [ -x /usr/local/cuda/bin/ptxas ]; then
     "$NESO" compile all.neso::add_one --signature '*fp32:16, i32:16, 256' --target sm_86 --emit cubin -o out.cubin 2>err || say "assembled: $(cat err)"
 fi
 
-# A kernel that was edited after the record or the bundle was made does not match it.
+# A kernel that was edited after the record or the bundle was made does not match the record or the bundle.
 sed -i 's/+ 1, mask/+ 2, mask/' helper.py
 expect 2 'add_one in helper.py is not the kernel that was recorded' bundle tuned.record -o out.neso
 expect 2 "source is" run --device emulator --bundle tuned.neso tuned.py

@@ -40,7 +40,8 @@ while read -r signature; do
 done <list
 "$NESO" variants add.py --signature "$(printf '*fp32, *fp32, i32, 256')" --num-warps 3 2>err; [ $? = 2 ] || say "variants with bad options"
 
-# Kernels with tensor maps and guards: the second run compiles nothing and launches the same code, even if a guard fails.
+# Tests kernels with tensor maps and guards: the second run compiles nothing and launches the same code, even if a
+# guard fails.
 for program in tensor_maps dot_warpgroups; do
     file=$NESO_ROOT/tests/programs/$program.py
     rm -r cache

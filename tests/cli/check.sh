@@ -1,6 +1,6 @@
-# SPDX-License-Identifier: MIT
-# Tests that `neso check` finds errors without running kernels: launched kernels are compiled with the launches' types, other kernels with
-# guessed types. Also tests that compile, inspect and diff take the signature from the file's launches.
+# SPDX-License-Identifier: MIT Tests that `neso check` finds errors without running kernels: launched kernels are
+# compiled with the launches' types, other kernels with guessed types. Also tests that compile, inspect and diff use
+# the signature of the file's launches.
 fail=0
 say() { echo "$*"; fail=1; }
 check() { # EXIT TEXT ARGUMENT...
@@ -105,7 +105,7 @@ sed '/num_warps=8/d' good.py >one.py
 "$NESO" inspect one.py | grep -q 'signature      \*fp32:16, \*fp32:16, i32, fp32, 256' || say "inspect without a signature"
 "$NESO" diff one.py --to-num-warps 8 >out; [ $? = 1 ] || { say "diff without a signature"; cat out; }
 "$NESO" compile one.py::product >out 2>err; [ $? = 2 ] && grep -q "no entry for parameter 'a_ptr'" err || say "a kernel that is not launched: $(cat err)"
-# Signatures from launches keep constants of all kinds: the PTX is the same.
+# Signatures from launches keep constants of all kinds, so the PTX is the same.
 cat >constants.py <<'PY'
 import torch
 import triton

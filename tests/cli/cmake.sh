@@ -1,5 +1,5 @@
-# SPDX-License-Identifier: MIT
-# Tests that `make install` suffices for CMake: find_package(neso) gives targets for C and C++, shared and static, and respects versions.
+# SPDX-License-Identifier: MIT Tests that `make install` suffices for CMake: find_package(neso) defines targets for C
+# and C++, shared and static, and checks versions.
 fail=0
 say() { echo "$*"; fail=1; }
 [ "$NESO_BUILD" = build ] || exit 0

@@ -34,8 +34,8 @@ FAKE_FAIL=cuLaunchKernel NESO_CAPSULE=on "$NESO" run --device cuda copy.py >out 
 "$NESO" replay --device emulator copy.capsule >out 2>&1; [ $? = 1 ] || say "a replay elsewhere: exit $?"
 grep -q '^seen:    a fault on Fake GPU (cuda:0, sm_90a): .*cuLaunchKernel .*\[driver-call\]$' out || say "a replay elsewhere: $(cat out)"
 FAKE_FAIL=cuLaunchKernel "$NESO" replay copy.capsule >out 2>&1 || say "a replay on the GPU: $(cat out)"
-# In a capsule, two tensors that only touch are two buffers; an empty tensor at the end of another one
-# belongs to that one's buffer.
+# In a capsule, two tensors that only touch are two buffers; an empty tensor at the end of another tensor belongs to
+# the buffer of that tensor.
 sed 's/^x = .*/both = torch.ones(200, device="cuda"); x, y = both[:100], both[100:]/; s/^y = .*//' copy.py >touching.py
 sed 's/^x = .*/both = torch.ones(200, device="cuda"); x, y = both[200:], both[100:]/; s/^y = .*//' copy.py >empty.py
 for program in touching empty; do

@@ -243,7 +243,8 @@ NESO_CACHE='' NESO_CACHE_DIR=empty.py "$NESO" compile k.py --signature "$ok" >ou
 
 [ $n -gt 99 ] || { echo "only $n cases"; fail=1; }
 [ "${ACCEPT:-}" != 1 ] || cp found "$expected"
-# At 10 MB, some inputs exceed the memory limit before another error. So messages that depend on the size are compared only at 1 MB.
+# At 10 MB, some inputs exceed the memory limit before another error occurs. So messages that depend on the size are
+# compared only at 1 MB.
 compared() { awk -v all="$mb" '/^== / { on = all == 1 || !/megabytes/ } on' "$1"; }
 diff -u <(compared "$expected") <(compared found) || fail=1
 exit $fail

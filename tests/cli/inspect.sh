@@ -59,7 +59,7 @@ grep -q '^   25 |  *x = load(X + idx, mask=mask)$' announcement_add.txt || { say
 grep -q '^      |   legalize_dot: %acc.2 by wgmma' announcement_matmul.txt || { say "no decision"; cat announcement_matmul.txt; }
 grep -q '"name": "assign_layouts", "kind": "ir"' announcement_add.json || say "no stage after assign"
 
-# If there is a browser, loads the page in it: all parts have contents, and no script fails.
+# If there is a browser, loads the page in the browser: all parts have contents, and no script fails.
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 shown() { # PAGE: prints the document after its scripts have run, without the scripts
     nice "$browser" --headless=new --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" --window-size="${2:-1200},900" \
@@ -112,7 +112,7 @@ if command -v python3 >/dev/null; then
     "$NESO" diff announcement_add.json announcement_add.json --json >equal.json || say "diff --json of equals: exit $?"
     python3 "$NESO_ROOT/tests/cli/schema.py" equal.json "$NESO_ROOT/runtime/command/inspect/diff.schema.json" || say "diff --json of equals: against its schema"
 fi
-# diff refuses options that cannot have an effect, and a command line that does not give a second build.
+# diff refuses options that cannot have an effect, and a command line without a second build.
 refuses() { # WORDS ARGUMENT...
     "$NESO" diff "${@:2}" >out 2>err; [ $? = 2 ] && grep -qF -- "$1" err || say "diff ${*:2}: expected '$1', found: $(cat out err)"
 }

@@ -1,6 +1,7 @@
-# SPDX-License-Identifier: MIT
-# Tests the variant without a producer. A launch uses it if the registers of the producer's warp cost a CTA on each SM and the grid has
-# programs for this CTA; so does generated C code (--emit c). The test runs on the fake driver, which says how many registers a thread has.
+# SPDX-License-Identifier: MIT Tests the variant without a producer. A launch uses this variant if, without the
+# registers of the producer's warp, one more CTA fits on each SM, and the grid has programs for this CTA. Generated C
+# code (--emit c) decides in the same way. The test runs on the fake driver, which reports a given number of registers
+# of a thread.
 set -u
 status=0
 say() { echo "$1"; status=1; }
@@ -37,8 +38,8 @@ run() { # REGISTERS PROGRAMS THREADS: both launches have so many threads
     FAKE_REGISTERS=$1 "$NESO" run --verbose --device cuda now.py >out 2>err || say "$(cat out err)"
     [ "$(grep -c "^grid $2 1 1 threads $3 shared" out)" = 2 ] || say "$1 registers, $2 programs: $(grep grid out)"
 }
-# The fake GPU has 132 SMs. With 128 registers, three CTAs of 160 threads or four of 128 fit on each. With 32 registers, shared memory has room
-# for five of both, and the driver need not assemble the variant.
+# The fake GPU has 132 SMs. With 128 registers, three CTAs of 160 threads or four CTAs of 128 threads fit on an SM.
+# With 32 registers, shared memory limits both to five CTAs, so the driver need not assemble the variant.
 run 128 396 160
 grep -q 'variant no_producer' err && say "a variant for a grid that fits at once"
 run 128 397 128
@@ -48,7 +49,7 @@ FAKE_LOADED=loaded run 32 700 160
 [ "$(wc -l <loaded)" = 1 ] || say "a variant is assembled in vain"
 "$NESO" run --device emulator now.py >out 2>&1 || say "$(cat out)"
 
-# The generated C code decides likewise.
+# The generated C code makes the same decisions.
 options=(--signature '*fp16:16, *fp16:16, *fp16:16, 64, 64, 128, 32' --num-stages 3 --target sm_90a)
 "$NESO" compile states.py::states "${options[@]}" --emit c -o states || say "--emit c: exit $?"
 cat >main.c <<'END'
@@ -66,7 +67,7 @@ threads() { FAKE_REGISTERS=$1 ./main | sed -E 's/^grid ([0-9]+) .* threads ([0-9
 [ "$(threads 128)" = "396 160 397 128" ] || say "C code, 128 registers: $(threads 128)"
 [ "$(threads 200)" = "396 160 397 160" ] || say "C code, 200 registers: $(threads 200)"
 
-# --explain and the launch plan tell of the variant. A kernel without a producer has none.
+# --explain and the launch plan show the variant. A kernel without a producer has no such variant.
 "$NESO" compile states.py::states "${options[@]}" --explain warp_specialize -o states.ptx >out 2>&1
 grep -q 'the producer takes a warp: .* variant no_producer' out || say "--explain: $(cat out)"
 where='"without": "raise_tma_load", "where": "programs > CTAs that fit on the GPU, and more CTAs of this variant fit"'

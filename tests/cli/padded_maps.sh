@@ -10,7 +10,7 @@ export NESO_CACHE=off
 [ "$(grep -c '^neso: launching matmul-[0-9a-f]* copies [12] matrices, whose' err)" = 5 ] || say "what is told of copies: $(cat err)"
 grep -q 'variant loads_by_maps_only' err || say "no variant without maps for stores: $(cat err)"
 grep -q 'variant fallback' err && say "a kernel without maps: $(cat err)"
-# If a copy would not save time, threads copy as many bytes at once as the alignment of rows allows.
+# If a copy would not save time, threads load as many bytes at once as the alignment of rows allows.
 "$NESO" run --verbose --device emulator "$program" >out 2>err || say "$(cat out err)"
 grep -q 'variant fallback-rows-of-8-bytes' err || say "rows of 8 bytes: $(cat err)"
 grep -q 'variant fallback,' err && say "copies of rows of 2 bytes: $(cat err)"

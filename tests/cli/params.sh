@@ -1,6 +1,6 @@
-# SPDX-License-Identifier: MIT
-# Tests the thresholds of optimisations: `neso help params` lists them; --param changes PTX; the cache does not return PTX that was compiled
-# with other values; a message about an unknown name or value shows the valid ones; no value within its bounds makes code wrong.
+# SPDX-License-Identifier: MIT Tests the thresholds of optimisations: `neso help params` lists them; --param changes
+# PTX; the cache does not return PTX that was compiled with other values; a message about an unknown name or value
+# shows the valid names or values; no value within the bounds makes code wrong.
 fail=0
 say() { echo "$*"; fail=1; }
 cat >kernels.py <<'END_OF_FILE'
@@ -84,8 +84,8 @@ mapfile -t names < <(awk '/^[a-z0-9_]+ = / { print $1 }' table)
 [ ${#names[@]} -ge 80 ] || say "only ${#names[@]} parameters are listed"
 [ "$(grep -cE '^    (measured: |not measured)' table)" = ${#names[@]} ] || say "a row without its measurement"
 
-# A value changes the PTX, even if it follows a value for another threshold or an earlier value for the same one. The default value does not
-# change the PTX.
+# A value changes the PTX, even if it follows a value for another threshold or an earlier value for the same
+# threshold. The default value does not change the PTX.
 compile >plain || say "compile"
 compile --param pack_programs_most=4 | cmp -s - plain || say "the default as a value changes the PTX"
 compile --param pack_programs_most=2 >two || say "--param"

@@ -1,6 +1,5 @@
-# SPDX-License-Identifier: MIT
-# Tests neso check --accesses: the accesses of correct kernels are proven, inserted faults never are, and no run of a test program
-# contradicts a proof.
+# SPDX-License-Identifier: MIT Tests neso check --accesses: the accesses of correct kernels are proven, faulty
+# accesses are never proven, and no run of a test program contradicts a proof.
 set -u
 status=0
 say() { echo "$1"; status=1; }
@@ -238,8 +237,8 @@ grep -q 'in this launch it may reach 0 to 1000, and the tensor has 1000' found |
 
 "$NESO" check --accesses --json sound.py | python3 -c 'import json, sys; sys.exit(not all(x["bounds"] == "proven" for x in json.load(sys.stdin)))' || say "JSON"
 
-# In test programs that run on the interpreter, most accesses must be proven, and no error may occur at a proven access. EVERY=1 takes every
-# program; otherwise every fourth is taken.
+# In test programs that run on the interpreter, most accesses must be proven, and no error may occur at a proven
+# access. EVERY=1 tests every program; otherwise, every fourth program is tested.
 [ "$NESO_BUILD" = build ] || exit $status
 cd "$NESO_ROOT" || exit 1
 work=$(mktemp -d)

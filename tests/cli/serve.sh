@@ -48,13 +48,13 @@ while IFS= read -r -t 5 line <&4; do case $line in data:*) heard=1; break ;; esa
 [ -n "$heard" ] || say "no event after a save"
 exec 4>&-
 ask GET "/build.json?$signature" '' && has '* 3.25, mask=i' 'the build after a save'
-for _ in 1 2 3; do # takes the shortest of three times, because the machine may be busy
+for _ in 1 2 3; do # uses the shortest of three times, because the machine may be busy
     ask GET "/build.json?$signature" ''
     echo "$(sed -nE 's/.*"ms": ([0-9]+)\.[0-9]+, "messages": "".*/\1/p' answer)"
 done | sort -n | head -n 1 >least
 [ "$NESO_BUILD" != build ] || [ "$(cat least)" -lt 50 ] || say "a build takes $(cat least) ms"
 
-# Requests of other origins are refused, and malformed ones do not end the server.
+# Requests of other origins are refused, and malformed requests do not end the server.
 ask GET / '' 'Origin: http://example.com' && has '403 Forbidden' 'another page'
 exec 3<>"/dev/tcp/127.0.0.1/$port" && printf 'GET / HTTP/1.1\r\nHost: example.com:%s\r\n\r\n' "$port" >&3 && cat <&3 >answer
 has '403 Forbidden' 'another host'

@@ -25,7 +25,7 @@ grep -q 'no room for 4 stages' said || { say "rings: fewer stages, and not a wor
 compile gathered "$gathered" --num-stages 3 --num-warps 8 || say "three stages: refused"
 [ ! -s said ] || { say "three stages fit:"; cat said; }
 
-# If all passes run a second time, explanations of the first run are discarded, so each pass appears once.
+# If all passes run a second time, the explanations of the first run are discarded, so each pass appears once.
 "$NESO" inspect "$file::added" --signature '*fp16:16, *fp16:16, *fp32:16, 256, 32' --num-warps 8 >said 2>&1 || say "inspect: refused"
 grep -q 'stepdown: .* conversions in rounds' said || say "inspect does not say what was given up"
 grep -q '  stages .* shared.2' said && say "inspect shows passes twice"

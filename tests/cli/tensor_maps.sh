@@ -20,8 +20,8 @@ grep -q "\"type\": \"fp16\", \"base\"" out && say "maps without a contiguous dim
     --emit ptx --explain=raise_tma_load >ptx 2>err
 grep -q 'stays a load: the stride of dimension 0 is no multiple of 16 bytes' err || say "the reason: $(cat err)"
 grep -q "stays a load: another load for the loop's dots stays a load" err || say "the other load: $(cat err)"
-# Do tiles begin at multiples of 16 bytes along their rows? The compiler proves this, or a guard checks it at the launch, or loads use no
-# maps.
+# Tiles must begin at multiples of 16 bytes along their rows. The compiler proves this, or a guard checks it at the
+# launch, or loads use no maps.
 starts() { # KERNEL SIGNATURE: writes the launch plan to `out`, and the explanation of loads to `err`
     "$NESO" compile "$NESO_ROOT/tests/programs/dot_starts.py::$1" --signature "*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16, i32, $2, 64, 64, 64" \
         --emit json --explain=raise_tma_load >out 2>err
@@ -34,7 +34,8 @@ starts from_both i32
 grep -q '"guards": \["part", "0 part 2 \* 16 rem part 2 \* 16 rem \* -"' out || say "steps of an argument: $(cat out)"
 starts from_argument i32
 grep -q '"base": \["A at 2 \* +"\]' out || say "from an argument: $(cat out)"
-# Do stores begin inside the array? The compiler proves this, or a guard checks it at the launch, or stores use no maps.
+# Stores must begin inside the array. The compiler proves this, or a guard checks it at the launch, or stores use no
+# maps.
 before() { # STEP LEAST: writes the launch plan to `out`, and the explanation of the store to `err`
     "$NESO" compile "$NESO_ROOT/tests/programs/dot_starts.py::before" --signature "*fp16:16, *fp16:16, *fp32:16, i32, i32:16, i32, i32, $1, $2, 64, 64, 64" \
         --target sm_90a --emit json --explain=raise_tma_store >out 2>err

@@ -23,7 +23,8 @@ for file in "$NESO_ROOT"/tests/numerics/sound/*.py; do
     done
 done
 
-# Element i of a reverse scan combines the elements from i on, so the trace must name one of these for element i.
+# Element i of a reverse scan combines the elements from i on, so the trace must name one of these elements for
+# element i.
 cat >reverse.py <<'END'
 import torch
 import triton

@@ -1,7 +1,6 @@
-# SPDX-License-Identifier: MIT
-# Tests the output of neso bench about kernels whose costs changed, without a GPU. The counts of a variant belong to its kernel. A reason
-# lists the costs that decided before the other costs. The largest change is that with the largest ratio. Also tests messages about bounds,
-# numbers and figures.
+# SPDX-License-Identifier: MIT Tests the output of neso bench about kernels whose costs changed, without a GPU. The
+# counts of a variant belong to its kernel. A reason lists the costs that decided the verdict before the other costs.
+# The largest change is the change with the largest ratio. Also tests messages about bounds, numbers and figures.
 set -u
 work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -46,8 +45,8 @@ sed -E 's/^( cost run.instructions) .*/\1 9/; s/ key .*/ key 0000000000000001/' 
 bench 1 '^SLOWER +matmul/matmul-[0-9a-f]{16} .* run.instructions 9 -> [0-9]+' matmul.py --counts --baseline less.txt
 bench 4 '^run.[a-z_]+ of matmul/matmul-[0-9a-f]{16} is in the base, and was not measured now: give --counts$' matmul.py --baseline new.txt
 
-# The note lists the costs that decided, then costs within their bounds, then better costs. The largest change is that with the largest
-# ratio.
+# The note lists the costs that decided the verdict, then costs within their bounds, then better costs. The largest
+# change is the change with the largest ratio.
 bench 0 '^NEW ' pair.py --record base.txt
 change() { # KERNEL COST VALUE...: changes costs of one kernel in a base, and its key
     awk -v kernel="$1" -v costs=" ${*:2} " '/^kernel/ { on = index($2, "/" kernel "-") }

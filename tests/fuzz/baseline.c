@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* baseline.c: reads any bytes as a baseline of `neso bench`, writes it back, and judges it against itself and against
- * an empty baseline. No input may crash, hang or leak; writing an accepted input must give the same bytes.
+/* baseline.c: reads any bytes as a baseline of `neso bench`, writes the baseline back, and judges it against itself
+ * and against an empty baseline. No input may crash, hang or leak; writing an accepted input must give the same bytes.
  *
  *   make fuzz-baseline && build/fuzz/fuzz_baseline tests/fuzz/baseline -max_len=4000 -runs=1000000 */
 #include "runtime/command/bench/bench.h"
@@ -16,7 +16,7 @@ const char fuzz_words[] =
     "neso bench 1 gpu clock_khz time kernel at name key calls stretches values cost registers spill_bytes "
     "run.instructions run.global_sectors@12 0 -1 1e308 nan inf 028eb708fcffe6c5 k.py:87 a/b a/b/c ";
 
-/* The following functions replace those of other files of the command that set.c and judge.c need. */
+/* The following functions replace functions of other files of the command, which set.c and judge.c need. */
 int complain(const char *format, ...)
 {
     (void)format;

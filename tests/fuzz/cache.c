@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cache.c: writes any bytes as an entry of the cache: once as the payload between the right key and the right digest,
  * and once as the whole file. A malformed entry must count as missing. So with a strict cache, the compilation must
- * fail, and with any other cache, the kernel must be compiled to the same PTX as without a cache. The latter is
- * checked only for one input in 64, since a compilation takes as long as the other checks of 30 inputs. No input may
+ * fail, and with any other cache, the kernel must be compiled to the same PTX as without a cache. The other cache is
+ * tested only for one input in 64, because a compilation takes as long as the other checks of 30 inputs. No input may
  * crash, hang or leak.
  *
  *   make fuzz-cache && build/fuzz/fuzz_cache tests/fuzz/cache -max_len=4000 -runs=1000000 */
@@ -164,7 +164,7 @@ static void expect_compiled(void)
     char *ptx = NULL;
     if (compile_anyway(kept.folder, &ptx) != NESO_OK ||
         strcmp(ptx, strstr(kept.file + kept.head, "\n") + 1) >= 0)
-        abort(); /* equal PTX compares as less, since the digest directly follows the PTX in the file */
+        abort(); /* equal PTX compares as less, because the digest directly follows the PTX in the file */
     free(ptx);
 }
 

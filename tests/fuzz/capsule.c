@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule.c: reads any bytes as a capsule: once as the whole file, and once as the contents before the right
- * checksum. If neso accepts them, it must be able to write the capsule to a file that reads as the same capsule, and
- * to run the capsule on the interpreter within limits. No input may crash, hang or leak.
+/* capsule.c: reads any bytes as a capsule: once as the whole file, and once as the contents before the right checksum.
+ * If neso accepts the bytes, it must be able to write the capsule to a file that reads as the same capsule, and to run
+ * the capsule on the interpreter within limits. No input may crash, hang or leak.
  *
  *   make fuzz-capsule && build/fuzz/fuzz_capsule tests/fuzz/capsule -max_len=4000 -runs=1000000 */
 #include "runtime/cache.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* mutate.c: implements the mutator of the fuzz targets that read a language (Python, IR, PTX). It changes tokens and
- * lines, so that the parser accepts most of its outputs. One time in eight it changes single bytes, as libFuzzer does
- * by default.
+ * lines, so that the parser accepts most of its outputs. In one case of eight, it changes single bytes, as libFuzzer
+ * does by default.
  *
- *     x = tl.load(X + i)  ─►  x = tl.load(i + i)     replaces a token by another one of the text, or of fuzz_words
+ *     x = tl.load(X + i)  ─►  x = tl.load(i + i)     replaces a token by another token of the text, or of fuzz_words
  *                             x = tl.load(X + 65536) replaces a number by a constant that is a common limit
  *                             (nothing, or twice)    deletes, repeats or moves a line */
 #include "tests/fuzz/mutate.h"
@@ -43,7 +43,8 @@ struct span {
     size_t at, bytes;
 };
 
-/* Returns the word or number at a random position of the text; its length is 0 if there is none at this position. */
+/* Returns the word or number at a random position of the text; a span of length 0 if there is none at this
+ * position. */
 static struct span pick_word(const uint8_t *s, size_t n, uint32_t *state)
 {
     size_t begin = next(state) % n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* parse.c: parses any bytes as a Python source. The parser must not crash, and must report an error if it omits a
- * part of the source. Its tree must have the properties that ast.h states (source locations inside the text, a
- * bounded height), and printing the tree must succeed.
+/* parse.c: parses any bytes as a Python source. The parser must not crash, and must report an error if it omits a part
+ * of the source. The tree must have the properties that ast.h states (source locations inside the text, a bounded
+ * height), and printing the tree must succeed.
  *
  *   make fuzz-parse && build/fuzz/fuzz_parse tests/fuzz/parse -dict=tests/fuzz/parse.dict -runs=1000000 */
 #include "frontend/python/ast.h"

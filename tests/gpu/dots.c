@@ -267,8 +267,8 @@ static size_t extent(int rows, int columns, int sr, int sc)
     return (size_t)(rows - 1) * (size_t)sr + (size_t)(columns - 1) * (size_t)sc + 1;
 }
 
-/* -- the oracle: the expected results, and the sums of the absolute values of products, from which error bounds
- * follow -- */
+/* -- the oracle: the expected results, and the sums of the absolute values of products, from which error bounds are
+ * computed -- */
 
 struct oracle {
     double *want, *size;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* insns.c: tests every instruction in codegen/insns.h, on operands of every type and in every form that neso emits.
- * The expected results follow from the PTX ISA. The results of the emulator, and with `cuda` those of the GPU, must
- * equal them bit for bit; results of approximate functions must be within the ISA's error bound. For some copies, the
- * test expects that they are invalid: the emulator must report an error, and the GPU an illegal instruction.
+ * The expected results follow from the PTX ISA. The results of the emulator, and with `cuda` also the GPU's results,
+ * must equal the expected results bit for bit; results of approximate functions must be within the ISA's error bound.
+ * For some copies, the test expects that they are invalid: the emulator must report an error, and the GPU an illegal
+ * instruction.
  *
  *     build/gpu_insns                 emulator
  *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor, tma or sums
@@ -136,7 +137,7 @@ uint64_t operand_bits(enum ptype t, int i, int k)
 {
     int bits = type_bits(type_of_half(t));
     uint64_t mask = ~UINT64_C(0) >> (64 - bits), x = one_operand(type_of_half(t), i, k) & mask;
-    if (bits < ptype_info[t].bits) /* make the upper half of a pair too */
+    if (bits < ptype_info[t].bits) /* generate the upper half of a pair too */
         x |= (one_operand(type_of_half(t), i < 256 ? 255 - i : i, k) & mask) << bits;
     return t == PT_pred ? x & 1 : x;
 }
@@ -410,7 +411,7 @@ static bool agrees(const struct check *c, const struct trial *t, size_t i, uint6
     if (c->closeness == CLOSE_approx)
         return is_close(c, got, want, approximated(c, t, i));
     enum ptype type = c->code == INSN_mov ? PT_none : (enum ptype)c->form.type;
-    /* whether the ISA leaves the bits of a NaN open */
+    /* whether the ISA does not specify the bits of a NaN */
     bool is_open = type == PT_f64 || (c->form.from == PT_f64 && holds_float(type));
     return got == want || (is_open && real_of(type, got).nan && real_of(type, want).nan);
 }

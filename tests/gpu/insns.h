@@ -16,7 +16,7 @@
 #define PARAM_WORD UINT64_C(0x8899aabbccddeeff) /* the value of parameter p_word of all kernels */
 enum { TRIAL_MAPS = 4, NAME_BYTES = 96 };
 
-/* How a result is compared with the expected one. */
+/* The way in which a result is compared with the expected result. */
 enum closeness {
     CLOSE_bits,  /* equal bits, except that an f64 NaN may be any NaN */
     CLOSE_approx /* within the ISA's error bound for the function */
@@ -27,7 +27,8 @@ struct check {
     enum insn_code code;
     enum closeness closeness;
     struct form form; /* the instruction, for CLOSE_approx and for the comparison of NaNs */
-    /* the offset of the first element in the output, and, with has_operands, that of its operands in the input */
+    /* the offset of the first element in the output, and, with has_operands, the offset of its operands in the
+     * input */
     size_t at, in_at;
     bool has_operands;    /* the operands of the elements are in the input: n of each operand, `stride` bytes apart */
     int n, stride, bytes; /* number of elements, distance between them, and number of compared bytes of each */

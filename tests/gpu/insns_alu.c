@@ -2,8 +2,8 @@
 /* insns_alu.c: defines the trials of instructions on single lanes: integers, bits, floats, comparisons, conversions,
  * moves.
  *
- * A trial tests many forms of instructions, one after the other. For each form, the kernel loads the operands of
- * ELEMS elements, computes, and stores ELEMS results. Each operand and each result takes 8 bytes of memory. The test
+ * A trial tests many forms of instructions, one after the other. For each form, the kernel loads the operands of ELEMS
+ * elements, computes, and stores ELEMS results. Each operand and each result occupies 8 bytes of memory. The test
  * computes expected results with 128-bit integers, or, for floats, by the functions of insns_exact.c. */
 #include "tests/gpu/insns.h"
 
@@ -157,7 +157,7 @@ static uint64_t rounded(struct form f, enum ptype t, struct real x)
     return f.mods[1] == MOD_sat && bits > ONE_F32 ? ONE_F32 : bits;
 }
 
-/* Returns the sum of x and y. If they cancel, the sum is -0 with rounding down (rm), and +0 otherwise. */
+/* Returns the sum of x and y. If x and y cancel, the sum is -0 with rounding down (rm), and +0 otherwise. */
 static struct real sum(struct real x, struct real y, enum mod how)
 {
     struct real r = real_add(x, y);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* insns_exact.c: represents floats of every format as an integer times a power of two. A sum, product, quotient or
  * root is then either exact, or `more` marks it as larger than the representation by less than one unit of the
- * integer. It is rounded once (IEEE 754; PTX ISA, "Floating Point Instructions"). insns_alu.c computes its expected
- * results with these functions, without float arithmetic. */
+ * integer. The result is then rounded once (IEEE 754; PTX ISA, "Floating Point Instructions"). insns_alu.c computes
+ * its expected results with these functions, without float arithmetic. */
 #include "tests/gpu/insns.h"
 
 #include <math.h>
@@ -187,7 +187,7 @@ struct real real_sqrt(struct real a)
         return a;
     align_top(&a);
     if (a.e % 2)
-        a.m >>= 1, a.e++; /* no bit is lost, since the low bits of m are zeros */
+        a.m >>= 1, a.e++; /* no bit is lost, because the low bits of m are zeros */
     wide root = 0;
     for (int i = 63; i >= 0; i--)
         if ((root | (wide)1 << i) <= a.m / (root | (wide)1 << i))

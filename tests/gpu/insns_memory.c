@@ -221,7 +221,8 @@ static void try_parameters(struct bench *b)
     end(b, t);
 }
 
-/* -- cp.async: writes 4, 8 or 16 bytes, of which it reads none, some or all, and sets the others to zero -- */
+/* -- cp.async: writes 4, 8 or 16 bytes; it reads none, some or all of them from the source, and sets the others to
+ * zero -- */
 
 static void try_copies(struct bench *b)
 {

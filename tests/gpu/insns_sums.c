@@ -2,7 +2,7 @@
 /* insns_sums.c: tests that mma.sync and wgmma add and round by the rule of runtime/devices/emulator/sums.c, on tiles
  * of random floats. There are tiles whose floats have random or equal exponents, tiles with few nonzero products or
  * with products that cancel, and tiles with subnormal, infinite or very large floats. It also tests that sums of
- * integers wrap on overflow, with random integers and with the least and largest ones.
+ * integers wrap on overflow, with random integers and with the least and largest integers.
  *
  *     few tiles (the default)    computes expected results by the rule, in integers
  *     build/gpu_insns cuda sums TILES [SEED [WORD]]      TILES tiles of each type: compares the GPU with the emulator
@@ -100,8 +100,8 @@ struct tile {
     uint32_t a[ROWS][DEPTH_MOST], b[DEPTH_MOST][COLUMNS], c[ROWS][COLUMNS];
 };
 
-/* Returns a random integer of `bits` bits. By `mode`, it is any integer, one near zero or near the ends of the range,
- * or a small one. */
+/* Returns a random integer of `bits` bits. Depending on `mode`, this is any integer, an integer near zero or near the
+ * ends of the range, or a small integer. */
 static uint32_t random_integer(int bits, int mode)
 {
     uint32_t any = (uint32_t)(random_bits() >> 32), all = ~UINT32_C(0) >> (32 - bits);

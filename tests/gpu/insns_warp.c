@@ -279,7 +279,7 @@ static void try_registers(struct bench *b)
 
 /* -- addresses -- */
 
-/* The generic address of the input must equal its global address. Converting a shared address to a generic one and
+/* The generic address of the input must equal its global address. Converting a shared address to a generic address and
  * back must give the same address. */
 static void try_addresses(struct bench *b)
 {

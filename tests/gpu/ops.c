@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ops.c: compares the results of every elementwise op on every type on the GPU with those of the interpreter. They
- * must be equal bit for bit; for approximate functions, they must differ by less than the error bound. The kernels
- * are generated from the table of ops, so new ops are tested automatically. tests/gpu.sh runs this program; arguments
- * name the ops to test. */
+/* ops.c: compares the results of every elementwise op on every type on the GPU with those of the interpreter. The
+ * results must be equal bit for bit; for approximate functions, they must differ by less than the error bound. The
+ * kernels are generated from the table of ops, so new ops are tested automatically. tests/gpu.sh runs this program;
+ * arguments name the ops to test. */
 #include "ir/ir.h"
 #include "runtime/neso.h"
 

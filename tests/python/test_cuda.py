@@ -139,7 +139,7 @@ class CudaTest(unittest.TestCase):
         def bench(call, quantiles):
             call()
             tunings.append(1)
-            return [1.0 + len(tunings) % 2] * 3  # the second of two is the best
+            return [1.0 + len(tunings) % 2] * 3  # the second of two configurations is the best
 
         tuned = triton.autotune([triton.Config({"BLOCK": b}, num_warps=w) for b, w in ((32, 4), (64, 8))], key=["n"], do_bench=bench)(scale)
         old = tuned.fn._run
@@ -153,16 +153,16 @@ class CudaTest(unittest.TestCase):
             self.assertEqual([launch(n)[0] for n in (101, 103, 103, 101)], [2, 4, 4, 4])
             self.assertEqual(tuned._dispatch.size(), 2)
             before, tuned.best_config = len(runs), None
-            self.assertEqual([launch(n) for n in (101, 103, 101)], [(4, before)] * 3)  # Python makes none of them
+            self.assertEqual([launch(n) for n in (101, 103, 101)], [(4, before)] * 3)  # Python makes none of these launches
             self.assertEqual(grids[-3:], [(101, 64), (103, 64), (101, 64)])
             with self.assertRaisesRegex(ValueError, "BLOCK"):
-                tuned[(1,)](x, y, 107, 2.0, BLOCK=64)  # the configurations set it
+                tuned[(1,)](x, y, 107, 2.0, BLOCK=64)  # the configurations set BLOCK
             tuned.cache.clear()
             self.assertEqual(tuned._dispatch.size(), 0)
             self.assertEqual(launch(101)[0], len(tunings))
             self.assertEqual(len(tunings), 6)
             launch(101)
-            tuned.cache[next(iter(tuned.cache))] = tuned.configs[0]  # another choice
+            tuned.cache[next(iter(tuned.cache))] = tuned.configs[0]  # now another configuration is chosen
             self.assertEqual(tuned[(1,)](x, y, 101, 2.0).metadata.num_warps, 4)
             launched = tuned._dispatch.size()
             scale.device_caches.clear()

@@ -221,7 +221,7 @@ class DispatchTest(unittest.TestCase):
         found = torch_calls.find(torch)
         self.assertEqual((len(found), all(found[:4])), (6, True))
         f = Function(direct=((*found[:4], 0, 0), (torch.Tensor,)))
-        self.assertEqual([self.count(f, torch.ones(3), 7) for _ in range(2)], [1, 1])  # it is not on a GPU
+        self.assertEqual([self.count(f, torch.ones(3), 7) for _ in range(2)], [1, 1])  # the tensor is not on a GPU
 
     def test_keywords_in_any_order(self):
         f = Function()
@@ -249,7 +249,7 @@ class DispatchTest(unittest.TestCase):
         other = _launch.Dispatch((), (), b"", None, None, None, None, None, (), None, None, Kernel.run)
         k._dispatch = other
         self.assertEqual(type(k[1]).__name__, "Bound")
-        k._dispatch = f.dispatch  # which was made for another function
+        k._dispatch = f.dispatch  # this dispatch was created for another function
         self.assertEqual(k[1], ("python", 1))
         k._dispatch, Kernel.run = other, lambda self: None
         self.assertEqual(k[1], ("python", 1))

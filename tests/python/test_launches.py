@@ -593,7 +593,7 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(list(y.values), [6 * v for v in x.values])
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            scale[(1,)](x, y, 8, 2.0, BLOCK=4, num_ctas=2)  # said once
+            scale[(1,)](x, y, 8, 2.0, BLOCK=4, num_ctas=2)  # the warning appears only once
 
     def test_kernels_compiled_by_an_executor(self):
         scale.device_caches.clear()

@@ -352,7 +352,7 @@ static struct node *make_block_load(struct gen *g, const struct vtype *t, int de
     n->nargs = s->rank;
     shuffle(g, n->perm, s->rank);
     int64_t bound = 1;
-    /* `order` lists the dimensions; the one with the smallest stride comes first */
+    /* `order` lists the dimensions; the dimension with the smallest stride comes first */
     for (int i = 0; i < s->rank; i++) {
         int axis = s->rank - 1 - n->perm[i];
         n->perm[i] = axis;
@@ -466,8 +466,8 @@ struct stmt *region_statement(struct gen *g, struct node *v, bool again)
 
 /* -- atomics -- */
 
-/* Generates an atomic on elements that no other op accesses. So the old values that it returns are known, and they
- * are checked: they are right only if each atomic is executed exactly once, at its place in the program. */
+/* Generates an atomic on elements that no other op accesses. So the old values that the atomic returns are known, and
+ * they are checked: they are right only if each atomic is executed exactly once, at its place in the program. */
 struct node *fetch_node(struct gen *g, struct vtype t, int depth)
 {
     static const char *const ints[] = {"add", "max", "min", "and", "or", "xor", "xchg", "add"},
@@ -492,8 +492,9 @@ struct node *fetch_node(struct gen *g, struct vtype t, int depth)
     return n;
 }
 
-/* Generates an atomic on a few elements that all programs share. Its function is one for which the final contents do
- * not depend on the order of programs; the old values that it returns do, so they are not used. */
+/* Generates an atomic on a few elements that all programs share. With the chosen function, the final contents do not
+ * depend on the order of programs. The old values that the atomic returns do depend on this order, so they are not
+ * used. */
 struct stmt *atomic_statement(struct gen *g, int depth)
 {
     static const char *const words[] = {"add", "max", "min", "and", "or", "xor", "add", "add"};

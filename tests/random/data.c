@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* data.c: fills memory before a launch and compares it afterwards. It is the only file of this folder that includes
- * the compiler's ir.h, for its functions that convert numbers to bits. */
+/* data.c: fills memory before a launch and compares it afterwards. This is the only file of the folder that includes
+ * the compiler's ir.h, for the functions that convert numbers to bits. */
 #include "ir/ir.h"
 #include "tests/random/random.h"
 

@@ -450,7 +450,7 @@ static void add_while(struct gen *g, struct stmt ***at, int depth)
     step->e[0] = node_binary(g, NODE_add, t, node_var(g, s->var), node_int(g, t, 1));
     append(&end, step);
     append(at, s);
-    if (chance(g, 40)) /* then another exchange through shared memory follows the one in the condition */
+    if (chance(g, 40)) /* then another exchange through shared memory follows the exchange in the condition */
         append(at, store_statement(g, number_of_tile(g), NULL));
 }
 
@@ -565,8 +565,8 @@ static bool has_effect(const struct stmt *s)
     return false;
 }
 
-/* The limit of the number of multiply-adds and elements that all programs together compute, so that a run takes only
- * a few seconds. It prevents large grids of programs with large products. */
+/* The limit of the number of multiply-adds and elements that all programs together compute, so that a run takes only a
+ * few seconds. This limit prevents large grids of programs with large products. */
 static const int64_t WORK_MOST = (int64_t)1 << 27;
 
 static int64_t expression_work(const struct program *p, const struct node *n)
@@ -583,7 +583,7 @@ static int64_t expression_work(const struct program *p, const struct node *n)
     return work;
 }
 
-/* Returns the value of n, the bound of a loop, or `guess` if it is computed at run time. */
+/* Returns the value of n, the bound of a loop, or `guess` if n is computed at run time. */
 static int64_t bound_value(const struct program *p, const struct node *n, int64_t guess)
 {
     if (n->kind == NODE_number)
@@ -617,8 +617,8 @@ static int64_t statements_work(const struct program *p, const struct stmt *s)
     return work;
 }
 
-/* Chooses the grid. It usually has few programs. If tiles are small, it sometimes has more programs than a GPU or the
- * emulator runs at the same time. */
+/* Chooses the grid. The grid usually has few programs. If tiles are small, it sometimes has more programs than a GPU
+ * or the emulator runs at the same time. */
 static void choose_grid(struct gen *g, bool is_small)
 {
     int what = is_small ? 0 : below(g, 100);
@@ -668,7 +668,7 @@ static struct program *generate(struct arena *a, uint64_t seed, bool small_grid,
     }
     statements(&g, &at, n, 3);
     g.round = NULL;
-    /* store the values of variables: only what is stored is compared between devices */
+    /* store the values of variables, because only stored values are compared between devices */
     for (int i = 0; i < g.nscope && i < 6; i++)
         if (g.scope[i]->type.kind == KIND_value && g.scope[i]->mutable)
             append(&at, store_statement(&g, node_var(&g, g.scope[i]), NULL));

@@ -23,7 +23,8 @@ struct gen {
     bool in_function;
     struct shape shapes[6];   /* shapes that statements prefer */
     int nshapes;
-    const bool *avoid;        /* avoid[kind]: no nodes of this kind are generated; NULL: all kinds are */
+    const bool *avoid;        /* avoid[kind]: no nodes of this kind are generated; NULL: nodes of all kinds are
+                               * generated */
     struct region *regions[6]; /* the regions from which the program may load */
     int nregions;
     struct node *round;       /* a scalar that differs in each iteration of the innermost loop; NULL: no loop */
@@ -50,8 +51,8 @@ struct vtype vtype_of(enum elem e, struct shape s);              /* the type wit
 struct vtype vtype_ranged(enum elem e, struct shape s, int most, int least);
 struct range range_full(enum elem e);
 bool range_within(enum elem e, struct range inner, struct range outer);
-/* Returns whether t is a type of integers of at least 0 with at most range.most bits, fewer than the element type
- * has. */
+/* Returns whether t is a type of integers of at least 0 with at most range.most bits, which is fewer than the element
+ * type has. */
 bool is_limited(const struct vtype *t);
 enum elem elem_any(struct gen *g, int classes);
 

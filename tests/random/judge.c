@@ -22,7 +22,7 @@ struct device {
 
 struct judge {
     bool cuda;
-    /* compile with the library's option `check`, instead of comparing results here */
+    /* the judge compiles with the library's option `check`, and does not compare results itself */
     bool checks;
     struct verdict *checked; /* receives the finding of the option `check` */
     struct device devices[DEVICES];

@@ -7,7 +7,7 @@
  *         ptxas[=N]     assemble one in N (20)      out=DIR      folder for failing programs (build/random)
  *         quick         do not shrink               each=N       shrink N differences (default 4)
  *         first         stop at the first failure   ignore=KIND  ignore failures of a kind
- *         check         report what the library's option `check` finds, one line each
+ *         check         report the findings of the library's option `check`, one line each
  *         avoid=NODE    do not generate such nodes (random.h), to avoid known failures
  *         seconds=N     shrink for N seconds in total (60 for each failure)
  *     random_kernels show SEED                 print the program of a seed

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* plain.c: generates kernels that do one thing, like most kernels of users. There are three kinds. Products of two
- * matrices compute one tile in each program. Kernels over rows read each row in blocks: once for each number that
- * they compute from the row, and once more to write results. Index kernels compute the coordinates of elements from
- * their linear indices. Passes that transform whole kernels apply to these kernels, but rarely to those of
- * generate.c, which mix all statements. */
+ * matrices compute one tile in each program. Kernels over rows read each row in blocks: once for each number that they
+ * compute from the row, and once more to write results. Index kernels compute the coordinates of elements from their
+ * linear indices. Passes that transform whole kernels apply to these kernels, but rarely to those of generate.c, which
+ * mix all statements. */
 #include "tests/random/generate.h"
 
 /* -- tiles of a matrix -- */
@@ -180,8 +180,8 @@ void plain_product(struct gen *g, struct stmt ***at)
 /* -- rows in blocks -- */
 
 struct rows {
-    struct shape tile, row; /* the shape of a block of rows, and that of one number for each row */
-    int axis;               /* the last axis: that of the columns */
+    struct shape tile, row; /* the shape of a block of rows, and the shape of one number for each row */
+    int axis;               /* the last axis, along which the columns are */
     struct extent length, pitch;
     int trips;
     bool in_loop;
@@ -208,8 +208,8 @@ static struct node *columns_of(struct gen *g, const struct rows *r, struct node 
     return from ? i32_binary(g, NODE_add, from, n) : n;
 }
 
-/* Returns the addresses of the block's elements: adds the offsets of the rows and those of the columns to `base`, in
- * random order. */
+/* Returns the addresses of the block's elements: adds the offsets of the rows and of the columns to `base`, in random
+ * order. */
 static struct node *addresses(struct gen *g, const struct rows *r, struct node *base, struct node *from)
 {
     struct node *row = node_pid(g);
@@ -264,8 +264,8 @@ static struct node *spread(struct gen *g, const struct rows *r, int i)
     return n;
 }
 
-/* Returns an expression of the elements v and of the numbers that were computed from the rows. Its absolute value is
- * at most twice that of v. */
+/* Returns an expression of the elements v and of the numbers that were computed from the rows. The absolute value of
+ * the expression is at most twice that of v. */
 static struct node *of_element(struct gen *g, const struct rows *r, struct var *v)
 {
     struct node *x = node_var(g, v);

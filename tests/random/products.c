@@ -59,7 +59,7 @@ static void note_kind(struct gen *g, const struct product_kind *k)
     g->p->has_dot = true;
     g->p->has_small4 |= k->in == EL_f8e4 || k->other == EL_f8e4;
     /* If a pass made the operand of a following addition the dot's accumulator, this sum would also have to be exact
-     * in 14 bits. So this fusion is turned off. */
+     * in 14 bits. So fusion is turned off. */
     g->p->no_fusion |= sums_in_14_bits(k);
 }
 
@@ -162,7 +162,7 @@ struct operand {
          * offset that depends on the program */
         moves;
     bool first; /* whether it is operand a of the dot */
-    /* for pointers: the indices along the other axis are taken modulo this number; 0: they are not */
+    /* for pointers: the indices along the other axis are taken modulo this number; 0: no modulus */
     int wrap;
     int inner; /* the contiguous axis */
     enum way way;
@@ -220,7 +220,7 @@ static struct node *wrapped(struct gen *g, const struct operand *o, struct node 
     if (!o->wrap)
         return rows;
     struct node *n = i32_binary(g, NODE_rem, rows, extent_node(g, (struct extent){0, 0, o->wrap}));
-    /* this range is larger than that of the rows, so that shrink.c does not replace the remainder by the rows */
+    /* this range is larger than the range of the rows, so that shrink.c does not replace the remainder by the rows */
     n->type.range = (struct range){10, 0};
     return n;
 }
@@ -398,7 +398,7 @@ static struct node *operand_value(struct gen *g, const struct loop *l, const str
 {
     struct node *n = operand_load(g, l, o);
     struct vtype t = n->type;
-    if (chance(g, 50)) { /* assign it to a variable, which later expressions can use */
+    if (chance(g, 50)) { /* assign the value to a variable, which later expressions can use */
         struct var *v = var_new(g, t, false);
         assign(g, at, v, n);
         n = node_var(g, v);
@@ -658,7 +658,7 @@ void product_loop(struct gen *g, struct stmt ***at)
         struct vtype begin = t;
         begin.range.most -= is_float(t.elem);
         acc[i] = var_new(g, t, true);
-        g->nscope--; /* take the variable out of the scope, since it has no value yet */
+        g->nscope--; /* remove the variable from the scope, because it has no value yet */
         assign(g, at, acc[i],
                sums_in_14_bits(l.kind) || chance(g, 75) ? node_zero(g, t) : value(g, begin, 2));
         g->scope[g->nscope++] = acc[i];
@@ -829,9 +829,9 @@ static bool choose_attention(struct gen *g, struct attention *a)
     return true;
 }
 
-/* Generates a loop like that of attention: it computes the running maximum of each row's scores, rescales sums when the
- * maximum grows, and has two chained dots. It uses powers of two instead of exponentials, so that all results are
- * exact. */
+/* Generates a loop like that of attention: it computes the running maximum of each row's scores, rescales sums when
+ * the maximum grows, and has two chained dots. The loop uses powers of two instead of exponentials, so that all
+ * results are exact. */
 void attention_loop(struct gen *g, struct stmt ***at)
 {
     struct attention a;

@@ -4,7 +4,7 @@
  *
  *     seed ─► generate.c (values.c, shapes.c, access.c, products.c) ─► program ─► print.c ─► text of a .py file
  *                                                                        │
- *                            shrink.c: a smaller one, same failure ◄──┴─► judge.c: interpreter, emulator, GPU, ptxas
+ *                            shrink.c: a smaller program, same failure ◄──┴─► judge.c: interpreter, emulator, GPU, ptxas
  *
  * Programs are typed: each node has an element type, a shape, and a range of values. The generator chooses ranges
  * such that every result is exact in any order of computation. So the results of devices can be compared bit by bit.
@@ -162,13 +162,13 @@ struct node {
     struct vtype type;
     int nargs;
     struct node *arg[OPERANDS]; /* the operands; NULL if the mask or `other` is absent */
-    /* `axis` is that of a reduction, scan and so on; `other` is the index of a pair's element, or a flag */
+    /* `axis` is the axis of a reduction, scan and so on; `other` is the index of a pair's element, or a flag */
     int axis, other;
     bool flag;                  /* the argument keep_dims, reverse or descending */
     int perm[RANK_LIMIT];
     /* the bins of a histogram, k of topk, or the end of an arange, whose start is extent.plus */
     dims end;
-    double number;              /* the value of a float constant; that of an integer is in `bits` */
+    double number;              /* the value of a float constant; the value of an integer constant is in `bits` */
     int64_t bits;
     struct extent extent;
     struct extent rows[RANK_LIMIT], strides[RANK_LIMIT]; /* for a block pointer or descriptor */
@@ -212,8 +212,8 @@ struct scalar {
     double number;
 };
 
-/* A part of an output buffer to which programs store and from which they load. Either each program has its own
- * region, or all programs share one. */
+/* A part of an output buffer to which programs store and from which they load. Either each program has its own region,
+ * or all programs share one region. */
 struct region {
     struct buffer *buffer;
     struct shape shape;
@@ -244,8 +244,8 @@ struct stmt {
      * sizes and `rounds` */
     dims slot;
     int rounds;              /* store: the number of iterations, each of which stores to its own part of the slot */
-    /* store: the region to which it stores, and from which other statements load, so that barriers precede and follow
-     * the store; NULL: it stores to a slot that no other statement accesses */
+    /* store: the region to which the statement stores, and from which other statements load, so that barriers precede
+     * and follow the store; NULL: the statement stores to a slot that no other statement accesses */
     struct region *region;
     int form;                /* for: enum form; store: enum store_form */
     int stages, unroll;      /* for: num_stages and loop_unroll_factor of tl.range; 0: absent */
@@ -319,8 +319,8 @@ struct expectation {
 void program_print(const struct program *p, bool whole, const struct expectation *x, const char *why, struct text *out);
 /* Prints the signature for neso_kernel_compile. */
 void program_signature(const struct program *p, struct text *out);
-/* An argument of a launch: a buffer, or a number. program_arguments sets the arguments in order, and returns how many
- * there are. If an argument is the number 1, the signature promises this. */
+/* An argument of a launch: a buffer, or a number. program_arguments sets the arguments in order, and returns their
+ * number. If an argument is the number 1, the signature promises this. */
 struct argument {
     const struct buffer *buffer;
     uint64_t bits;
@@ -367,7 +367,8 @@ struct verdict {
 
 struct judge; /* contexts of devices, opened on first use */
 struct judge *judge_open(bool cuda);
-/* Makes the judge compile with the library's option `check` and report what it finds, instead of comparing results. */
+/* Makes the judge compile with the library's option `check` and report the findings of this option, instead of
+ * comparing results. */
 void judge_by_check(struct judge *j);
 void judge_close(struct judge *j);
 /* Compiles and runs a program in one configuration, and compares it with the interpreter. If the results differ, sets

@@ -353,8 +353,8 @@ static struct node *make_scan(struct gen *g, const struct vtype *t, int depth)
 
 /* -- gathers and histograms -- */
 
-/* Returns indices of shape s that are below the size of d. For a histogram, they have 32 bits, and some are not below
- * it. */
+/* Returns indices of shape s that are below the size of d. For a histogram, the indices have 32 bits, and some are not
+ * below this size. */
 static struct node *index_below(struct gen *g, struct shape s, dims d, bool for_histogram, int depth)
 {
     static const enum elem kinds[] = {EL_i32, EL_u32, EL_i32, EL_i32, EL_i64, EL_i16};

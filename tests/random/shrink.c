@@ -99,7 +99,8 @@ static struct node *zero(struct edit *e, const struct node *n)
     return z;
 }
 
-/* Returns that node in the subtree `below` which may replace `at` and is preceded by *k such nodes. */
+/* Counts the nodes in the subtree `below` that may replace `at`, and returns the node that follows the first *k of
+ * them. */
 static struct node *stand_in(struct node *at, struct node *below, int *k, int depth)
 {
     for (int i = 0; i < below->nargs && depth < 4; i++) {

@@ -129,7 +129,7 @@ struct node *node_fit(struct gen *g, struct node *x, struct vtype t)
     if (bits > 20 || t.range.least == ANY_LEAST)
         bits = 4, t.range.least = t.range.most - 4;
     struct node *n = x;
-    if (is_float(x->type.elem)) { /* round it to an integer that fits into an i32 */
+    if (is_float(x->type.elem)) { /* round x to an integer that fits into an i32 */
         if (x->type.range.most > 28)
             n = node_binary(g, NODE_compare, vtype_of(EL_i1, t.shape), x, node_zero(g, x->type)),
             n->word = ">";
@@ -253,8 +253,8 @@ struct node *value_broadcast(struct gen *g, struct vtype t, int depth)
     return value(g, t, depth);
 }
 
-/* Returns a constant operand. It is often one for which the compiler may simplify the operation, such as 0, 1 or
- * -1. */
+/* Returns a constant operand. It is often a constant for which the compiler may simplify the operation, such as 0, 1
+ * or -1. */
 static struct node *constant_operand(struct gen *g, const struct vtype *t)
 {
     int what = below(g, 10);
@@ -290,7 +290,7 @@ static struct node *make_add(struct gen *g, const struct vtype *t, int depth)
         n->kind = NODE_sub;
     operands(g, n, part, depth);
     /* If a pass made an operand of this sum the accumulator of a dot, the dot would round after every product. So
-     * this fusion is turned off. */
+     * fusion is turned off. */
     g->p->no_fusion |= is_float(t->elem) && t->range.least == ANY_LEAST && g->p->has_dot;
     return n;
 }
@@ -566,7 +566,7 @@ static struct node *make_cast(struct gen *g, const struct vtype *t, int depth)
     return is_float(t->elem) ? cast_to_float(g, t, depth) : cast_to_int(g, t, depth);
 }
 
-/* Generates a cast to an 8-bit float. Its operand is a float that the cast must round, or one that the 8-bit type
+/* Generates a cast to an 8-bit float. The operand is a float that the cast must round, or a float that the 8-bit type
  * represents exactly. */
 static struct node *make_small(struct gen *g, const struct vtype *t, int depth)
 {

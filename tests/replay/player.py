@@ -280,7 +280,7 @@ def verdict_of(context, device, folder, name, say):
 def main():
     folder, device = sys.argv[1:3]
     out = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # sends the output of kernels to stderr, since stdout is for verdicts
+    os.dup2(2, 1)  # sends the output of kernels to stderr, because stdout is for verdicts
     compare.np.seterr(all="ignore")
     context = neso.Context(None if device == "none" else device)
     out.write(json.dumps({"ready": True}) + "\n")

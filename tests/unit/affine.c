@@ -50,7 +50,7 @@ static const struct {
            "  %x = load %p, %m2 : tile<64x32xf16>\n",
      "%A; " ROWS ", below %M + 1; dimension 1: stride 2, from 0"},
 
-    /* two bounds; the unsigned one also excludes negative indices */
+    /* two bounds; the unsigned bound also excludes negative indices */
     {PLAIN "  %Ks = const value=17 : tile<1x32xi32>\n"
            "  %m = cmp %c, %Ks pred=ult : tile<1x32xi1>\n"
            "  %m2 = broadcast %m : tile<64x32xi1>\n"
@@ -58,7 +58,7 @@ static const struct {
            "  %x = load %p, %m3 : tile<64x32xf16>\n",
      "%A; " ROWS ", below %M; dimension 1: stride 2, from 0, below 17"},
 
-    /* a halo: indices may be negative, and the mask excludes negative ones */
+    /* a halo: indices may be negative, and the mask excludes negative indices */
     {"  %ones = splat %one : tile<64x1xi32>\n"
      "  %rh = sub %rm, %ones : tile<64x1xi32>\n"
      "  %h = mul %rh, %sms : tile<64x1xi32>\n"

@@ -132,7 +132,8 @@ const struct emu_code *__wrap_emulator_load(struct arena *a, const char *text, s
     char *changed = arena_strndup(a, text, bytes);
     size_t length;
     const char *at = line_at(ptx.text, ptx.line, &length);
-    /* the next line, the branch back to a deleted wait, must be deleted too, or the loop would not end */
+    /* the next line, the branch back to a deleted wait, must be deleted too, because the loop would not end
+     * otherwise */
     if (strncmp(at + strspn(at, "\t "), "mbarrier.try_wait", 17) == 0)
         length += 1 + strcspn(at + length + 1, "\n");
     for (size_t i = 0; i < length && strncmp(ptx.text, text, bytes) == 0; i++)

@@ -36,7 +36,7 @@ static int elem_bytes(enum kind k)
     return k == TF32 ? 4 : k < TF32 ? 2 : 1;
 }
 
-/* Returns the bits of an integer x from -3 to 3 in type k (for unsigned types, those of |x|). */
+/* Returns the bits of an integer x from -3 to 3 in type k (for unsigned types, the bits of |x|). */
 static uint32_t encoded(enum kind k, int x)
 {
     static const uint8_t e4m3[] = {0, 0x38, 0x40, 0x44}, e5m2[] = {0, 0x3c, 0x40, 0x42};

@@ -78,8 +78,8 @@ static int place_bits(const struct layout *l)
     return layout_first(l, IN_count);
 }
 
-/* Returns the element at a place, by the definition of layouts: the XOR of basis vectors. The bits of `place` are all
- * input bits, one kind after the other. */
+/* Returns the element at a place, by the definition of layouts: the XOR of basis vectors. The bits of `place` are the
+ * input bits of all kinds, one kind after the other. */
 static uint32_t element(const struct layout *l, uint64_t place)
 {
     uint32_t coord = l->flip;
@@ -158,8 +158,8 @@ TEST(blocked)
                 }
 }
 
-/* A bit of places is free if changing it leads to another place of the same element. The owner of an element is the
- * one of its places whose free bits are 0. Each element must have exactly one owner. */
+/* A bit of places is free if changing it leads to another place of the same element. The owner of an element is that
+ * place of the element whose free bits are 0. Each element must have exactly one owner. */
 TEST(free_bits_and_owners)
 {
     for (int round = 0; round < 2000; round++) {
@@ -390,8 +390,8 @@ static void random_pair(struct layout *from, struct layout *to)
              from->nbits[IN_warp] != to->nbits[IN_warp] || !layout_is_surjective(to));
 }
 
-/* Returns whether each lane holds in `from` all elements that it holds in `to`; if same_lane is false, whether each
- * warp does. */
+/* Returns whether each lane holds in `from` all elements that it holds in `to`; if same_lane is false, returns whether
+ * each warp does. */
 static bool is_within(const struct layout *from, const struct layout *to, bool same_lane)
 {
     int nreg = 1 << to->nbits[IN_reg], nlane = 1 << to->nbits[IN_lane], nwarp = 1 << to->nbits[IN_warp];

@@ -2,8 +2,8 @@
 /* operands.c (test): tests that the emulator rejects invalid instructions. The emulator must accept each statement of
  * tests/ptx/statements.txt, which has statements for every row of insns.h. Then the test changes each statement in
  * many ways, most of which make it invalid. It replaces each operand by other operands (registers of every class,
- * constants, vectors, addresses, names), removes it, or duplicates it. It also removes, adds, replaces or moves one
- * or two words of the mnemonic.
+ * constants, vectors, addresses, names), removes the operand, or duplicates it. It also removes, adds, replaces or
+ * moves one or two words of the mnemonic.
  *
  * With TAKEN=FILE in the environment, the test writes all statements that the emulator accepts to FILE, as PTX.
  * tests/cli/operands.sh uses this file to check that ptxas accepts them too. */

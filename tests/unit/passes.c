@@ -143,7 +143,7 @@ TEST(decisions_fit_their_records)
     }
 }
 
-/* Accesses by wider vectors must have a higher grade. Among vectors of equal width, those that need no separate
+/* Accesses by wider vectors must have a higher grade. Among vectors of equal width, vectors that need no separate
  * access for the remaining elements must have the higher grade. */
 TEST(grades_rank_decisions)
 {

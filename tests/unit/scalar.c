@@ -65,7 +65,7 @@ static uint64_t expected_int(enum opcode code, int bits, uint64_t x, uint64_t y)
     case OP_maxs: return sx > sy ? x : y;
     case OP_minu: return ux < uy ? x : y;
     case OP_maxu: return ux > uy ? x : y;
-    case OP_mulhu: { /* compute it from the products of the operands' halves */
+    case OP_mulhu: { /* compute the high half from the products of the operands' halves */
         uint64_t carry = ((x & UINT32_MAX) * (y & UINT32_MAX) >> 32) + (x >> 32) * (y & UINT32_MAX);
         uint64_t middle = (x & UINT32_MAX) * (y >> 32) + (carry & UINT32_MAX);
         uint64_t high = (x >> 32) * (y >> 32) + (carry >> 32) + (middle >> 32);
@@ -308,7 +308,7 @@ TEST(float_comparisons)
         }
 }
 
-/* Checks that the result of the op is at most two ULPs from that of the f64 function. */
+/* Checks that the result of the op is at most two ULPs from the result of the f64 function. */
 static void check_math(enum opcode code, double (*function)(double), enum dtype t, uint64_t x)
 {
     double d = bits_to_double(t, x);

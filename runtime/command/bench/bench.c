@@ -2,9 +2,9 @@
 /* bench.c: implements `neso bench`, which compares the speed of the kernels of the given programs (the candidate)
  * with an earlier measurement or with another build of neso (the base).
  *
- * On a GPU it measures each call that a program times (do_bench, the lines of a perf_report), or, if a program times
- * nothing, each launch. It measures in several rounds; each round runs the whole program. Without a GPU it only
- * compiles kernels and compares their costs (cost.c). With --counts it also runs them on the emulator, which counts
+ * On a GPU, it measures each call that a program times (do_bench, the lines of a perf_report), or, if a program times
+ * nothing, each launch. There are several rounds; each round runs the whole program. Without a GPU, it only compiles
+ * kernels and compares their costs (cost.c). With --counts, it also runs the kernels on the emulator, which counts
  * events such as memory accesses.
  *
  *     base: a file         candidate                    base: another build (--against)
@@ -34,7 +34,7 @@ struct bencher {
     struct beside beside;
     const char *path; /* the path of the program that is being measured */
     bool has_gpu;
-    /* for each program: whether its launches are timed, because it times nothing itself */
+    /* for each program: whether neso times its launches, because the program times nothing */
     bool *times_launches;
     size_t nmeasured; /* number of timed calls */
     bool measures;    /* times are measured, in addition to costs */
@@ -150,7 +150,7 @@ static void measured(void *user, const neso_measurement *m)
         return;
     for (size_t i = 0; i < m->kernel_count; i++) {
         const char *ptx;
-        /* again, because the driver has now assembled the kernel, so more costs are known */
+        /* call add_kernel again, because the driver has now assembled the kernel, so more costs are known */
         add_kernel(b, m->kernels[i]);
         if (neso_kernel_text(m->kernels[i], NESO_TEXT_PTX, &ptx, NULL) == NESO_OK)
             key = ptx_digest(ptx, key);
@@ -393,8 +393,8 @@ static int read_baseline(const struct bencher *b, struct bench_set *base)
     return set_read(base, path);
 }
 
-/* Runs the requested number of rounds. Then runs further rounds while a verdict is undecided, until three times the
- * requested number have run. */
+/* Runs the requested number of rounds. Then runs further rounds while a verdict is undecided, up to three times the
+ * requested number in total. Without a GPU, runs one round. */
 static int run_rounds(struct bencher *b, struct bench_set *base, struct judgement *j,
                       const struct rules *rules, int rounds)
 {

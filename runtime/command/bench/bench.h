@@ -32,7 +32,8 @@ struct bench_row {
     bool is_counted_only;
     char *variant; /* the passes that are left out of the variant that launches ran, "raise_tma_load,..."; NULL: none */
     struct numbers stretches, values; /* times in ms of all rounds, reduced (statistics.h) */
-    /* the number of calls that were discarded because the clock was throttled, and the number of all measured calls */
+    /* the number of calls whose times were discarded because the clock was throttled, and the number of all measured
+     * calls */
     size_t ndropped, nmeasured;
     size_t ncosts;
     struct cost *costs;
@@ -68,17 +69,17 @@ const double *row_cost(const struct bench_row *r, const char *name);
  * as "mm/matmul-93b0-without-persistent_grid". */
 void set_join_variants(struct bench_set *s);
 void set_free(struct bench_set *s);
-/* These functions write and read sets as text. They return GOOD, or BAD after a message. set_read adds the rows of
- * the file to the set; if the set already names a GPU, the file must name the same one. */
+/* These functions write and read sets as text. They return GOOD, or BAD after a message. set_read adds the rows of the
+ * file to the set; if the set already names a GPU, the file must name the same GPU. */
 int set_write(const struct bench_set *s, const char *path);
 int set_read(struct bench_set *s, const char *path);
-/* Sets `out` to the path of the set's file. This is `given`, or, if `given` is a folder, a file in it that is named
- * after the set's GPU. */
+/* Sets `out` to the path of the set's file. The path is `given`, or, if `given` is a folder, a file in this folder
+ * that is named after the set's GPU. */
 void set_path(const struct bench_set *s, const char *given, char *out, size_t n);
 
 /* -- cost.c -- */
 
-/* Returns a hash of PTX; ignores directives and comments that only describe its source. */
+/* Returns a hash of PTX; ignores directives and comments that only describe the source of the PTX. */
 uint64_t ptx_digest(const char *ptx, uint64_t seed);
 /* Adds the costs that are known without running the kernel. If `assemble` is set and ptxas is installed, these
  * include what ptxas reports. */
@@ -99,17 +100,17 @@ struct judged {
     bool same_key;
     struct comparison times; /* valid if both `row` and `base` have times */
     char note[400];          /* "registers 32 -> 40; better: barriers 2 -> 1"; "" */
-    /* the logarithm of the largest ratio of candidate to base among the costs that decided the verdict; 0 if times
-     * decided it */
+    /* the largest absolute logarithm of the ratio of candidate to base among the costs that decided the verdict; 0 if
+     * times decided the verdict */
     double change;
-    char largest[80];        /* the change of this cost, as in the note */
+    char largest[80];        /* the change of the cost with this ratio, as in the note */
     uint32_t line;           /* the program's line where a count grew the most; 0: no count grew */
 };
 
 /* -- rules.c -- */
 
-/* Returns whether there is a rule for the cost with this name. The name may also be that of the cost's count for one
- * line of the program, such as "run.global_sectors@24". */
+/* Returns whether there is a rule for the cost with this name. The name may also be that of a count for one line of
+ * the program, such as "run.global_sectors@24". */
 bool rules_tell(const char *name);
 /* Returns whether the value `to` of a cost is better than the value `from`. */
 bool rules_is_better(const char *name, double from, double to);
@@ -178,7 +179,7 @@ double figure_highest(const struct judgement *j, const char *name);
 void report_figure(const struct judgement *j, FILE *f);
 
 /* -- history.c -- */
-/* Checks that the present commit has a name. Returns BAD after a message if it has none. */
+/* Checks that the present commit has a name. Returns BAD after a message if the commit has none. */
 int history_check(const struct given *g);
 /* Writes the set to the folder of --history, as the measurements of the present commit. */
 int history_add(const struct given *g, const struct bench_set *set);

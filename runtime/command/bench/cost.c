@@ -2,7 +2,7 @@
 /* cost.c: finds the costs of a kernel that are known without running it: from its PTX, the compiler and ptxas.
  *
  *     registers, spill_bytes   as assembled by ptxas or the driver
- *     live_registers           maximum of live registers in the PTX: used if the kernel is not assembled
+ *     live_registers           maximum number of live registers in the PTX: used if the kernel is not assembled
  *     shared_bytes             of a program instance
  *     instructions             lines of PTX; also for each class: integer, floating, tensor, global_loads, ...
  *     bytes_per_access         bytes of an average load or store of global memory by a thread
@@ -31,7 +31,7 @@ static const char *find_instruction(const char *line)
     return islower((unsigned char)*line) ? line : NULL;
 }
 
-/* Returns whether the line only describes the source of the code: .loc, .file or a comment. */
+/* Returns whether the line only describes the source of the code: whether it is a .loc, a .file or a comment. */
 static bool is_about_source(const char *line)
 {
     line += strspn(line, "\t ");

@@ -2,7 +2,7 @@
 /* history.c: implements `neso bench --history DIR`, which stores the measurements of each commit in DIR, and writes a
  * page that shows them.
  *
- *     DIR/0001-3f2a91c.txt    a set, as --record writes it; a commit that is measured again keeps its number
+ *     DIR/0001-3f2a91c.txt    a set, as --record writes it; a commit keeps its number when it is measured again
  *     DIR/0002-8d10be4.txt
  *     DIR/index.html          for each call and kernel its times and costs over the commits, change points marked
  *
@@ -127,8 +127,8 @@ static void ask_git(char *out, size_t n)
     unlink(answer);
 }
 
-/* Sets `out` to the name of the present commit: the value of --commit; without it, the value of the environment
- * variable GITHUB_SHA; without this, git's HEAD. Returns BAD after a message if none of these exists. */
+/* Sets `out` to the name of the present commit: the value of --commit; without --commit, the value of the environment
+ * variable GITHUB_SHA; without this variable, git's HEAD. Returns BAD after a message if there is no name. */
 static int name_commit(const struct given *g, char *out, size_t n)
 {
     const char *github = getenv("GITHUB_SHA"), *given = g->options[OPTION_commit];
@@ -182,8 +182,8 @@ static struct series *series_of(struct history *h, const struct bench_row *r)
     return NULL;
 }
 
-/* Returns a series with the name of r that has no row at this commit yet; NULL if there is none. There is one if an
- * earlier commit measured a row with this name, but the previous commit did not. */
+/* Returns a series with the name of r that has no row at this commit yet; NULL if there is none. Such a series exists
+ * if an earlier commit measured a row with this name, but the previous commit did not. */
 static struct series *find_series(struct history *h, const struct bench_row *r, size_t commit)
 {
     for (size_t i = 0; i < h->nseries; i++) {
@@ -336,7 +336,7 @@ static double across(const struct history *h, size_t i)
     return LEFT + (double)(WIDTH - LEFT - EDGE) * ((double)i + 0.5) / (double)h->n;
 }
 
-/* Writes a value of a chart; never writes a large value with an exponent. */
+/* Writes a value of a chart; writes large values without an exponent. */
 static void put_value(FILE *f, double v)
 {
     if (fabs(v) >= 1e5)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* judge.c: compares the candidate's set with the base's set, and gives each row a verdict.
  *
- * pair.c pairs the rows of the two sets. The verdict on a pair with times comes from statistics.c; it is SAME if both
- * have the same PTX. If nothing was timed, the rules of rules.c decide by costs. If the candidate lacks a row of the
- * base, the comparison is incomplete, which has its own exit status. Bounds that a program declares are checked even
- * if there is no base:
+ * pair.c pairs the rows of the two sets. The verdict on a pair with times comes from statistics.c; unless --blind is
+ * given, it is SAME if both rows have the same PTX. If nothing was timed, the rules of rules.c decide by costs. If the
+ * candidate lacks a row of the base, the comparison is incomplete, which has its own exit status. Bounds that a
+ * program declares are checked even if there is no base:
  *
  *     # bench: softmax_kernel registers <= 32
  *     # bench: softmax_kernel run.shared_conflicts <= 0 */
@@ -109,7 +109,7 @@ static void judge_row(struct judgement *j, struct judged *x, const struct rules 
 }
 
 /* Returns whether a row of the base without a partner counts as a missing measurement. A kernel's row counts only if
- * the candidate was measured without a GPU, since otherwise times decide. */
+ * the candidate was measured without a GPU, because otherwise times decide. */
 static bool is_missed(const struct bench_row *r, const struct bench_set *candidate)
 {
     return !r->is_kernel || strcmp(candidate->gpu, "none") == 0;
@@ -132,7 +132,7 @@ static void judge_rows(struct judgement *j, const struct bench_set *base, const 
     free(of_base);
 }
 
-/* Returns the first cost that can decide a verdict, that a row of the base has, and that its partner in the candidate
+/* Returns the first cost that can decide a verdict, and that a row of the base has but its partner in the candidate
  * lacks; sets *row to this partner. Returns NULL if there is no such cost. */
 static const char *find_lacking(const struct judgement *j, const struct bench_row **row)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pair.c: finds, for each row of the candidate, the row of the base with which it is compared.
  *
- * A kernel's row has the name of its specialization, so another tile size, another number of warps, a lost
- * promise of the signature, or renaming the kernel changes the row's name. Rows are therefore paired in three steps.
- * Each step pairs, in order, rows that the steps before it left unpaired:
+ * A kernel's row has the name of its specialization, so the row's name changes if the kernel is renamed, or gets
+ * another tile size, another number of warps, or a signature with other promises. Rows are therefore paired in three
+ * steps. Each step pairs, in order, rows that the steps before it left unpaired:
  *
  *     base                   candidate
  *     mm/add-028e       ──►  mm/add-028e            1. the same name
@@ -25,7 +25,7 @@ static bool is_same_program(const struct bench_row *a, const struct bench_row *b
     return strncmp(a->name, b->name, n) == 0 && b->name[n] == a->name[n];
 }
 
-/* Returns whether the row has its name from a kernel, not from the program. */
+/* Returns whether the row is named after a kernel, not by the program. */
 static bool is_named_by_kernel(const struct bench_row *r)
 {
     const char *slash = strchr(r->name, '/');

@@ -19,7 +19,7 @@ static double median_ms(const struct bench_row *r)
     return r->values.n ? r->values.at[r->values.n / 2] : 0;
 }
 
-/* Returns the candidate's median time in ms. If the row was compared with the base, takes the time from the
+/* Returns the candidate's median time in ms. If the row was compared with the base, this is the time in the
  * comparison, so that all outputs show the same number. */
 static double now_ms(const struct judged *x)
 {
@@ -54,7 +54,7 @@ static const char *state_word(const struct bound *b)
     return words[b->state];
 }
 
-/* Returns how a user gets a cost that was not counted: the option or tool that is missing. */
+/* Returns the missing option or tool with which a cost that was not counted would be counted. */
 static const char *counter_of(const char *cost)
 {
     if (strncmp(cost, "run.", 4) == 0)
@@ -206,7 +206,7 @@ static double size_of_change(const struct judged *x)
 }
 
 /* Returns the row with the largest size_of_change among the slower rows. If no row is slower, chooses among the
- * undecided rows, and if none is undecided, among the faster rows. Returns NULL if j has no such rows. */
+ * undecided rows; if no row is undecided either, among the faster rows. Returns NULL if j has no such rows. */
 static const struct judged *find_largest(const struct judgement *j)
 {
     static const enum verdict order[] = {VERDICT_slower, VERDICT_undecided, VERDICT_faster};
@@ -222,8 +222,8 @@ static const struct judged *find_largest(const struct judgement *j)
     return NULL;
 }
 
-/* For each kernel whose counts are those of variants, writes the names of these variants, and why the launches used
- * them. */
+/* For each kernel whose counts are those of variants, writes the names of these variants, and the reason why the
+ * launches used them. */
 static void put_variants(const struct judgement *j, FILE *f)
 {
     for (size_t i = 0; i < j->n; i++) {

@@ -9,8 +9,8 @@
  *     loss of a feature that hides or saves time       bytes per access, tensor maps, wgmma, pipelines, threads
  *
  * If a cost grows within its rule's bound, the verdict is UNDECIDED. If the emulator counted the instructions that
- * both kernels execute, these counts decide instead of the numbers of instructions in the PTX text. Costs do not show
- * whether another tile size is faster; after such a change, the user must record a new base. */
+ * both kernels execute, these counts replace the numbers of instructions in the PTX text. Costs do not show whether
+ * another tile size is faster; after such a change, the user must record a new base. */
 #include "runtime/command/bench/bench.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static const struct rule {
     /* a change makes the kernel slower if it exceeds both this fraction of the base's cost and the threshold
      * (--threshold) */
     double bound;
-    /* a change that is less than this, in the unit of the cost, does not make the kernel slower */
+    /* a change that is less than `least`, in the unit of the cost, does not make the kernel slower */
     double least;
     int flags;
 } rules[] = {
@@ -103,9 +103,9 @@ static void note(struct judged *x, const char *lead, const char *what, double fr
     snprintf(x->note + n, sizeof x->note - n, "%s%s %.9g -> %.9g", lead, what, from, to);
 }
 
-/* Returns the line of the program at which the count `name` grew the most; 0 if it grew at no line, or if there are
- * no counts of lines.
- */
+/* Returns the line of the program at which the count `name` grew the most; 0 if the count grew at no line, or if there
+ * are no counts of lines.
+ **/
 static uint32_t line_of_growth(const struct bench_row *row, const struct bench_row *base, const char *name)
 {
     size_t n = strlen(name);
@@ -156,7 +156,7 @@ bool rules_is_better(const char *name, double from, double to)
     return to < from;
 }
 
-/* Adds the costs for which a rule gives the verdict `wanted` to x->note, and returns how many there are. */
+/* Adds the costs for which a rule gives the verdict `wanted` to x->note, and returns the number of these costs. */
 static size_t note_costs(struct judged *x, enum verdict wanted, const char *lead, double threshold)
 {
     bool counted = row_cost(x->base, "run.instructions") && row_cost(x->row, "run.instructions");
@@ -198,7 +198,7 @@ enum verdict rules_compare(struct judged *x, double threshold)
             continue;
         if (result == VERDICT_same) {
             result = order[i].verdict;
-        } else { /* the costs with a worse verdict have decided: keep x->change and x->largest of these */
+        } else { /* costs with a worse verdict have decided: keep the x->change and x->largest of those costs */
             x->change = change;
             memcpy(x->largest, largest, sizeof largest);
         }

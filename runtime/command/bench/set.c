@@ -65,7 +65,7 @@ void set_begin_round(struct bench_set *s)
         s->rows[i].uses = 0;
 }
 
-/* Returns the row with this name that is (or is not) a kernel's; NULL if there is none. */
+/* Returns the row with this name that belongs to a kernel (is_kernel) or to a timed call; NULL if there is none. */
 static const struct bench_row *set_find(const struct bench_set *s, bool is_kernel, const char *name)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -164,8 +164,8 @@ static void join_variant(struct bench_row *kernel, const struct bench_row *varia
         kernel->variant = copy_text(without);
 }
 
-/* Returns the row of the kernel to whose variant the row r belongs, and sets *without to the passes without which the
- * variant is compiled. Returns NULL if r is not a variant's row, or if the set lacks its kernel. */
+/* If r is the row of a variant, returns the row of the variant's kernel, and sets *without to the passes without which
+ * the variant is compiled. Returns NULL if r is not a variant's row, or if the set lacks its kernel. */
 static struct bench_row *kernel_of_variant(const struct bench_set *s, const struct bench_row *r,
                                            const char **without)
 {

@@ -4,9 +4,9 @@
  * medians and ranks, on which a few outliers have little effect.
  *
  * The times of one round are in the order of measurement. Consecutive times are correlated, since they have similar
- * clock rates and temperatures. So n of them carry less information than n independent times. Each round is therefore
- * divided into five stretches of consecutive times, and confidence intervals are computed from the medians of these
- * stretches, which are nearly independent.
+ * clock rates and temperatures. So n consecutive times carry less information than n independent times. Each round is
+ * therefore divided into five stretches of consecutive times, and confidence intervals are computed from the medians
+ * of these stretches, which are nearly independent.
  *
  *     SLOWER     the candidate's median is larger by more than `floor`, its interval lies above the base's interval,
  *                and the ranks differ (p < 0.001)
@@ -129,8 +129,8 @@ double statistics_mann_whitney(const double *a, size_t na, const double *b, size
         while (below < na && sorted[below] <= all[i])
             below++;
         double same = (double)(k - i), of_a = (double)(below - here), of_b = same - of_a;
-        /* U is the number of pairs of elements in which a's is less than b's, plus half the number of pairs of equal
-         * elements */
+        /* U is the number of pairs in which the element of a is less than the element of b, plus half the number of
+         * pairs of equal elements */
         u += of_b * ((double)here + of_a / 2);
         ties += same * same * same - same;
     }

@@ -33,8 +33,8 @@ struct comparison {
 void statistics_sort(double *x, size_t n);
 /* Returns the q-quantile (0 <= q <= 1) of n >= 1 sorted numbers. */
 double statistics_quantile(const double *sorted, size_t n, double q);
-/* Removes, in place, the times that were measured while the clock was throttled, and keeps the order of the others.
- * Returns the number of times that are left. */
+/* Removes, in place, the times that were measured while the clock was throttled, and keeps the order of the remaining
+ * times. Returns the number of remaining times. */
 size_t statistics_steady(double *times, size_t n);
 /* Reduces the n times of a round, given in order, to at most STATISTICS_STRETCHES medians of stretches and at most
  * STATISTICS_QUANTILES quantiles. `scratch` has room for n numbers. */

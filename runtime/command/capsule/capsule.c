@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* the most files that one run writes, since a program may continue after a failure and fail again */
+/* the largest number of files that one run writes: a program may continue after a failure and fail again */
 enum { KEPT_MOST = 10 };
 
 /* -- keeping capsules -- */
@@ -108,7 +108,7 @@ void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, s
         complain("capsule: no capsule of this launch of %s: %s", seen->kernel, seen->text);
         return;
     }
-    /* keep it in memory, since a later launch may fail, whose capsule is then written instead */
+    /* keep the capsule in memory: if a later launch fails, the capsule of that launch is written instead */
     if (seen->seen == NESO_SEEN_RESULT && !is_explicit) {
         snprintf(k->held_kernel, sizeof k->held_kernel, "%s", seen->kernel);
         k->held = malloc(length);
@@ -173,8 +173,8 @@ static const char *named_device(const struct given *g)
     return name ? name : variable && *variable ? variable : NULL;
 }
 
-/* Opens the device that --device names. Without --device, opens the device that the capsule names, or, if this
- * machine does not have it, the emulator. */
+/* Opens the device that --device names. Without --device, opens the device that the capsule names, or, if this machine
+ * lacks that device, the emulator. */
 static bool open_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
     const char *name = named_device(g);
@@ -249,9 +249,9 @@ static int replay(const struct given *g, neso_context *ctx, const neso_capsule *
     return status != NESO_OK ? report(g, ctx, status) : same ? GOOD : FAILED;
 }
 
-/* Reduces the capsule. This process opens no GPU, because each try runs in a process that is forked from it, and
- * CUDA does not work in a forked process. Without --device, a launch that failed on a GPU is reduced on the
- * emulator if it also fails there; this takes a hundredth of the time. */
+/* Reduces the capsule. This process opens no GPU, because each try runs in a process that is forked from it, and CUDA
+ * does not work in a forked process. Without --device, a launch that failed on a GPU is reduced on the emulator if it
+ * also fails there; a reduction on the emulator takes a hundredth of the time. */
 static int reduce_on_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
     const char *name = named_device(g), *gpu = strstr(c->device, "(cuda") ? "cuda" : NULL;

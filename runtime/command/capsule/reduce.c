@@ -133,7 +133,7 @@ static bool reduce_grid(struct reducer *r)
 /* -- sizes -- */
 
 /* Halves integer arguments, buffers and, if with_grid is true, the grid at the same time, so that accesses that were
- * within a buffer stay within it. */
+ * within a buffer stay within the buffer. */
 static bool halve_all(struct reducer *r, bool with_grid)
 {
     const neso_capsule was = r->now;
@@ -281,7 +281,7 @@ static bool try_value(struct reducer *r, neso_capsule_argument *a, uint64_t to)
     return false;
 }
 
-/* Replaces integer arguments by smaller ones, and arguments of other types by 0. */
+/* Replaces integer arguments by smaller integers, and arguments of other types by 0. */
 static bool reduce_arguments(struct reducer *r)
 {
     static const uint64_t small[] = {0, 1, 2, 16, 17, 32, 48, 64, 100, 128, 256, 512, 1000, 1024, 4096};

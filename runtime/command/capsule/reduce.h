@@ -33,7 +33,7 @@ struct reducer {
     neso_capsule_argument *args;
     neso_capsule_buffer *buffers;
     struct block *blocks;
-    /* a launch with these properties fails in the same way as the original one */
+    /* a launch with these properties fails in the same way as the original launch */
     neso_seen seen;
     char tag[64], name[64], pass[64];
     char on[160];   /* the description of the device */
@@ -46,7 +46,7 @@ struct reducer {
 
 /* Allocates zeroed memory that reduce() frees at its end. */
 void *reducer_alloc(struct reducer *r, size_t bytes);
-/* Returns whether the launch of the changed capsule fails in the same way as the original one. */
+/* Returns whether the launch of the changed capsule fails in the same way as the original launch. */
 bool reducer_fails(struct reducer *r, const neso_capsule *changed);
 
 /* Makes the source shorter by changes after which the launch still fails in the same way. Returns whether it has

@@ -5,8 +5,8 @@
  *     for k in range(3):             y = tl.load(X + i, mask=i < n)
  *         y += tl.exp(x) * k   =>    y = tl.load(X + i)
  *
- * It recognizes only lines, blocks (by their indentation), brackets and operators, and does not parse Python: the
- * compilation of a changed source shows whether the change was valid. */
+ * This file recognizes only lines, blocks (by their indentation), brackets and operators, and does not parse Python.
+ * The compilation of a changed source shows whether the change was valid. */
 #include "runtime/command/capsule/reduce.h"
 
 #include <ctype.h>
@@ -243,7 +243,7 @@ static bool replace(struct reducer *r, struct place p, const char *from, const c
     return try_edit(r, p.file, (size_t)(from - text_of(r, p)), (size_t)(end - from), with, n);
 }
 
-/* Deletes one of the arguments in brackets, or replaces the whole call or bracket by one of them. */
+/* Deletes one of the arguments in brackets, or replaces the whole call or bracket by one of the arguments. */
 static bool reduce_brackets(struct reducer *r, struct place p, const char *line, const char *open,
                             const char *end)
 {

@@ -138,9 +138,9 @@ static void keep_part(struct bundling *b, const char *text, size_t length)
     b->nkernels += strncmp(text, "choice ", 7) != 0;
 }
 
-/* Returns whether the kernel in `bundle` is the recorded one: whether the digests of their sources are equal. If the
- * digests cannot be compared, since one is missing or the targets differ, returns true.
- */
+/* Returns whether the kernel in `bundle` is the recorded kernel: whether the digests of their sources are equal. If
+ * the digests cannot be compared, because one is missing or the targets differ, returns true.
+ **/
 static bool is_recorded(const char *record, const char *bundle)
 {
     char then[FIELD_MOST], now[FIELD_MOST], target_then[FIELD_MOST], target_now[FIELD_MOST];

@@ -4,7 +4,7 @@
  *
  *     neso compile add.py::add --signature "*fp32, *fp32, i32, 1024" --variants --emit c -o add
  *         add.h   struct add_module; add_load, add_launch(&module, stream, grid_x, grid_y, grid_z, X, Y, n), add_unload
- *         add.c   the PTX of each variant, and a table of their promises; a launch takes the first variant whose
+ *         add.c   the PTX of each variant, and a table of their promises; a launch uses the first variant whose
  *                 promises its arguments keep
  *
  * The generated text is valid C11 and C++17. It contains PTX as a string literal, with one source line for each line of
@@ -64,8 +64,8 @@ static void put_param_name(const struct embedding *e, int i)
         fprintf(e->to, "arg_%d", i);
 }
 
-/* Returns the C type of a launch function's parameter for a number of the given neso type. If C lacks the type, this
- * is an unsigned integer type for the number's bits. */
+/* Returns the C type of a launch function's parameter for a number of the given neso type. If C lacks the type,
+ * returns an unsigned integer type for the number's bits. */
 static const char *c_type(const char *type)
 {
     static const struct {
@@ -417,8 +417,9 @@ static int compile_one(struct embedding *e, neso_module *module, const char *ker
     return plan_read(e, image) ? GOOD : BAD;
 }
 
-/* Compiles the kernel for a signature, and its variants. Adds them in the order in which launches try them, which is
- * that of runtime/launch_plan.c: a variant that is only for some grids comes first. A kernel has at most one. */
+/* Compiles the kernel for a signature, and its variants. Adds the variants in the order in which launches try them, as
+ * in runtime/launch_plan.c: a variant that is only for some grids comes first. A kernel has at most one such
+ * variant. */
 static int compile_signature(struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {
@@ -460,7 +461,7 @@ static const char *line_like(const char *list, const char *signature)
 }
 
 /* Compiles each signature of the list, which has one on each line. The signatures of a bundle may differ in constants
- * and types, but those in one C file must not. So this function compiles only signatures that differ from
+ * and types, but the signatures of one C file must not. So this function compiles only signatures that differ from
  * options->signature only in promises. If options->signature is NULL, all signatures of the list must differ only in
  * promises. */
 static int compile_all(struct embedding *e, neso_module *module, const char *kernel,
@@ -472,7 +473,7 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     for (char *s = list, *end; *s && result == GOOD; s = end + 1) {
         end = strchr(s, '\n');
         *end = '\0';
-        /* a blank in place of a signature: none was given, so the bundle must have only one */
+        /* a blank in place of a signature means that none was given, so the bundle must have only one signature */
         o.signature = options->signature || *s != ' ' ? s : NULL;
         if (same_constants(s, chosen ? chosen : list))
             result = compile_signature(e, module, kernel, &o);
@@ -508,7 +509,7 @@ static char *list_signatures(const struct embedding *e, neso_module *module, con
 }
 
 /* Writes the path without the ending .c or .h to `stem`: "dir/k" for "dir/k", "dir/k.c" and "dir/k.h". Returns false
- * if it is too long. */
+ * if the result is too long. */
 static bool find_stem(const char *path, char *stem, size_t room)
 {
     size_t n = strlen(path);

@@ -192,8 +192,8 @@ static const char *word_of(const struct image *image, const char *name)
     return x && x->string ? x->string : "";
 }
 
-/* Returns how many CTAs of a persistent kernel run on each multiprocessor; 0 if the kernel is not persistent: then
- * each program has its own CTA. */
+/* Returns how many CTAs of a persistent kernel run on each multiprocessor; 0 if the kernel is not persistent, so that
+ * each program has a separate CTA. */
 static int persistent(const struct image *image)
 {
     return atoi(word_of(image, "ctas_per_sm"));
@@ -262,7 +262,7 @@ static int steps_of(const struct embedding *e, const char *text, bool puts_them)
     return n;
 }
 
-/* Writes the steps of the expressions in a list. The tables need the steps of all guards first, then those of all
+/* Writes the steps of the expressions in a list. The tables need the steps of all guards first, then the steps of all
  * maps. */
 static void put_steps(const struct embedding *e, const struct json *list)
 {

@@ -81,7 +81,7 @@ static void remove_promises(char *signature)
     *to = '\0';
 }
 
-/* If no signature is given, takes one from the launches of the file. Returns an exit status. */
+/* If no signature is given, uses the signature of a launch of the file. Returns an exit status. */
 static int choose_signature(struct variants *v, const char *path, const char *text, size_t length,
                             struct launches *l)
 {

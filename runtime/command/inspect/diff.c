@@ -89,7 +89,7 @@ static int check_builds(const struct given *g)
 static struct given given_for(const struct given *g, int side)
 {
     struct given x = *g;
-    /* --verbose of `diff` shows the PTX differences; but it would add comments to the PTX */
+    /* --verbose makes `diff` show the PTX differences; in a compilation, it would add comments to the PTX */
     x.options[OPTION_verbose] = NULL;
     if (side == TO && g->options[OPTION_to_launch])
         x.options[OPTION_signature] = NULL;
@@ -279,8 +279,8 @@ static void put_difference(struct comparison *c, char sign, const char *line)
 }
 
 /* Writes the difference between lines i to xn - 1 of x and lines i to yn - 1 of y. length[a * columns + b] is the
- * length of the longest common subsequence of two ranges of lines: those of x that begin at line i + a, and those of
- * y that begin at line i + b. */
+ * length of the longest common subsequence of two ranges of lines: the lines of x from i + a on, and the lines of y
+ * from i + b on. */
 static void walk_lines(struct comparison *c, const struct lines *x, const struct lines *y,
                        const unsigned short *length, size_t i, size_t xn, size_t yn)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* hints.c: finds promises that would improve decisions of passes if the signature had them. It compiles the kernel
- * with these promises, so it knows their effect.
+/* hints.c: finds promises that would improve decisions of passes if the signature had them. The command compiles the
+ * kernel with these promises, so it knows their effect.
  *
  *     the signature as it is    *fp16, i32, i32        tma: stays a load: no dimension is contiguous
  *     with all promises         *fp16:16, i32:16, i32:1     tma: a copy through a tensor map
  *     without one of them, for each promise            a decision that gets worse needs that promise
  *
  * The command first promises that every integer is a multiple of 16. Then, for one integer after the other, from the
- * last to the first, it promises instead that the integer is 1. It keeps this promise if it improves a decision, as
- * it usually does for the last stride of an array. A compilation takes a few milliseconds. */
+ * last to the first, it promises instead that the integer is 1. The command keeps this promise if it improves a
+ * decision, as is usual for the last stride of an array. A compilation takes a few milliseconds. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -127,8 +127,8 @@ static void read_entry(struct entries *e, const char *s, size_t whole, const str
     x->param = p->name;
 }
 
-/* Reads all entries. Returns false if there are too many, if no promise can be added, or if an entry is a named
- * tuple, in which the order of the entries may differ from that of the parameters. */
+/* Reads all entries. Returns false if there are too many, if no promise can be added, or if an entry is a named tuple,
+ * in which the order of the entries may differ from the order of the parameters. */
 static bool read_entries(struct entries *e, const struct build *b)
 {
     size_t param = 0;
@@ -210,7 +210,7 @@ static bool same_place(const struct note *x, const struct note *y)
     return x->at.file == y->at.file && x->at.line == y->at.line && x->at.column == y->at.column;
 }
 
-/* Returns the decision in n that the same pass makes at the same source location as x. */
+/* Returns the decision in n that is of the same pass and at the same source location as x. */
 static const struct note *same_question(const struct notes *n, const struct note *x)
 {
     for (size_t i = 0; i < n->n; i++)

@@ -84,7 +84,7 @@ static int last_line(const struct build *b)
     return n;
 }
 
-/* Prints each source line that has decisions or instructions, and below it these decisions and counts. */
+/* Prints each source line that has decisions or instructions, and below the line its decisions and counts. */
 static void put_source(const struct build *b, struct buffer *out)
 {
     int line = 1, *counts = count_instructions(b, last_line(b));

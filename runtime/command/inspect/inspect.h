@@ -173,8 +173,8 @@ int check_accesses(const struct given *g, const char *path, const char *text, si
 
 /* -- json.c -- */
 void build_json(const struct build *b, struct buffer *out);
-/* A parsed JSON value. `first` is the first member of an object or element of an array, and `next` the one after this
- * value. */
+/* A parsed JSON value. `first` is the first member of an object or element of an array, and `next` the member or
+ * element after this value. */
 enum json_kind { JSON_null, JSON_bool, JSON_number, JSON_string, JSON_array, JSON_object };
 struct json {
     enum json_kind kind;
@@ -199,7 +199,7 @@ void add_names(struct buffer *out, const char *topic, const char *end_of_name);
 /* -- live.c: the builds that the page of `neso inspect --serve` requests -- */
 struct live {
     const struct given *given;
-    /* as given on the command line; if `kernel` is NULL, the kernel of the program's first launch is shown */
+    /* from the command line; if `kernel` is NULL, the page shows the kernel of the program's first launch */
     const char *path, *kernel;
 };
 /* One request: the query of its URL, and the source that the user has edited in the page (NULL: use the source in the
@@ -222,8 +222,8 @@ int serve(const struct live *l, const char *port);
 /* Appends the page with its data, which is JSON. If `data` is NULL, the page has the mark @DATA@ in place of the
  * data. */
 void put_page(struct buffer *out, const char *data);
-/* Appends the data of a page, as JSON: the JSON of a build, and that of the build with which it is compared (`base`;
- * NULL: none). */
+/* Appends the data of a page, as JSON: the JSON of a build, and the JSON of the build with which it is compared
+ * (`base`; NULL: none). */
 void put_page_data(struct buffer *out, const char *base, const char *build);
 
 #endif

@@ -108,8 +108,8 @@ static void put_span(struct buffer *out, const struct note *x, const char *comma
     put_string(out, "}");
 }
 
-/* Appends the schedules of the loops. The notes of a loop are, in this order: one about its iteration, then those
- * about its buffers, then those about its spans. */
+/* Appends the schedules of the loops. The notes of a loop are, in this order: one note about its iteration, the notes
+ * about its buffers, and the notes about its spans. */
 static void put_schedules(const struct build *b, struct buffer *out)
 {
     const char *loop = "", *comma = "", *open = "";
@@ -145,8 +145,8 @@ static void put_schedules(const struct build *b, struct buffer *out)
     put_format(out, "%s],\n", open);
 }
 
-/* Appends n, which is number i of an array. It does not use printf, which would be slow for the tens of thousands of
- * numbers in an array. */
+/* Appends n, which is number i of an array. Avoids printf, which would be slow for the tens of thousands of numbers in
+ * an array. */
 static void put_element(struct buffer *out, size_t i, int n)
 {
     char digits[16], *s = digits + sizeof digits;

@@ -63,8 +63,8 @@ static const struct field {
     {"skip", OPTION_skip},           {"param", OPTION_param},
 };
 
-/* The values of the fields of a request. A value comes from the query, or, if this lacks the field, from the command
- * line. The buffer is empty if neither has a value. */
+/* The values of the fields of a request. A value comes from the query, or, if the query lacks the field, from the
+ * command line. The buffer is empty if neither has a value. */
 struct values {
     struct buffer at[FIELDS];
 };
@@ -135,9 +135,9 @@ static bool is_python(const char *path)
     return n > 3 && strcmp(path + n - 3, ".py") == 0;
 }
 
-/* Sets *o to the signature and options of the program's first launch, or of the first launch of *kernel if it is not
- * NULL.
- */
+/* Sets *o to the signature and options of the first launch of *kernel, or, if *kernel is NULL, of the program's first
+ * launch.
+ **/
 static void choose_launch(const struct launches *all, const char **kernel, neso_compile_options *o)
 {
     for (int i = 0; i < all->n; i++) {
@@ -190,7 +190,7 @@ static void close_subject(struct subject *s)
 }
 
 /* Chooses a signature for a kernel that the program does not launch, from the names of its parameters. If *kernel is
- * NULL, takes the first kernel of the module. */
+ * NULL, chooses the first kernel of the module. */
 static void guess_signature(neso_context *ctx, neso_module *module, const char **kernel,
                             neso_compile_options *o, struct buffer *signature)
 {
@@ -231,7 +231,7 @@ static void build_subject(const struct live *l, const struct subject *s, const s
     struct beside beside;
     struct buffer guess = {0};
     const char *kernel = v->at[FIELD_kernel].s;
-    /* limits are needed because a source that the user is editing may loop forever */
+    /* these limits are needed because a source that the user is editing may loop forever */
     neso_context_options limits = {
         .size = sizeof limits, .time_limit_ms = 10000, .memory_limit = (size_t)4 << 30};
     if (!read_wish(l, v, &o, messages))

@@ -32,7 +32,7 @@ struct table {
     size_t n;
 };
 
-/* Splits a text, in place, into rows and cells. In a cell in quotes, two quotation marks stand for one. */
+/* Splits a text, in place, into rows and cells. In a quoted cell, two quotation marks represent one. */
 static struct table read_table(char *text)
 {
     struct table t = {.n = 0};
@@ -210,7 +210,7 @@ static void read_pages(struct profile *p, const struct table *t, const char *ker
         } else if (find_column(r, "Kernel Name") >= 0 && r->n > 2) {
             i = read_raw(p, t, i, kernel);
         } else {
-            i++; /* a line about ncu itself, such as "==PROF== ..." */
+            i++; /* skip a line about ncu itself, such as "==PROF== ..." */
         }
     }
 }
@@ -281,7 +281,7 @@ void put_profile_json(const struct profile *p, struct buffer *out)
 }
 
 /* Appends the most frequent reasons for stalls, at most `most` of them, each with its share of all stalls. The most
- * frequent comes first. */
+ * frequent reason comes first. */
 static void put_stalls(const struct profile *p, int most, struct buffer *out)
 {
     struct stall *sums = NULL;

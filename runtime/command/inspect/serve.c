@@ -7,8 +7,8 @@
  *     GET  /template.html  the page without data, from which the page saves itself as a file
  *     GET  /events         stays open; sends an event when a file is saved
  *
- * One thread answers one request after the other, which suffices since a build takes milliseconds. The Host header of
- * a request must name this machine, and its Origin header, if there is one, must name this server, so that pages of
+ * One thread answers one request after the other, which suffices because a build takes milliseconds. The Host header
+ * of a request must name this machine, and its Origin header, if there is one, must name this server, so that pages of
  * other sites cannot send requests. */
 #include "runtime/command/inspect/inspect.h"
 

@@ -10,7 +10,7 @@ import sys
 import threading
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_void_p
 
-MOST = 10  # the most files that one process writes
+MOST = 10  # the largest number of files that one process writes
 RESULT, FAULT, DIFFERENCE = 0, 1, 2
 _OFF, _ON = ("", "0", "off"), ("1", "y", "on", "yes", "true")
 _here = threading.local()

@@ -28,7 +28,7 @@ def report():
     sys.stdout.flush()
     sys.stderr.flush()
     if differing:
-        os._exit(1)  # the program's exit status is 0, so the difference must set it
+        os._exit(1)  # a difference must make the exit status 1, although the program itself succeeded
 
 
 class Memory:

@@ -96,7 +96,7 @@ class Launcher:
         self.options = ctypes.byref(library._LaunchOptions(ctypes.sizeof(library._LaunchOptions), 1)) if cooperative else None
         self.leaves = leaves_of(signature, constants, names)
         self.kinds = [(held, CONVERT.get(kind), is_one) for kind, held, is_one in kernel.params]
-        self.pointers = []  # for each value of flat(): is it an array's address?
+        self.pointers = []  # for each value of flat(): whether it is an array's address
         for leaf in self.leaves:
             self.pointers += [True] + [False] * (2 * rank_of(leaf.kind) - 1) if leaf.is_descriptor else [leaf.is_pointer]
         has_plans = extension and device not in contexts.CPU and not cooperative

@@ -312,7 +312,7 @@ class Kernel:
         the driver need not assemble the text."""
         given = [_Code(ctypes.sizeof(_Code), digest.encode(), code, len(code)) for digest, code in (codes or {}).items()]
         if _lib.neso_kernel_load_code(self, (_Code * len(given))(*given), len(given), None) != 0:
-            with self.module.context.lock:  # fails again, but with the whole message
+            with self.module.context.lock:  # this call fails again, but with the whole message
                 self.module.context._check(_lib.neso_kernel_load(self))
 
     def _param(self, i):

@@ -82,8 +82,8 @@ class Sources:
 
     def __init__(self):
         self.texts = {}
-        self.paths = {}  # the modules of functions: the files that define these
-        self.known = {}  # id of a function or class: (it, the module that defines it, its name there)
+        self.paths = {}  # maps the modules of functions to the files that define the functions
+        self.known = {}  # maps id(function or class) to (object, the module that defines it, name there)
 
     def add(self, fn):
         """Makes the module of a jit function (once), and returns its name."""
@@ -215,7 +215,8 @@ class Sources:
         value = inner[0] if len(inner) == 1 else value
         text = textwrap.dedent(inspect.getsource(value))
         text = text[re.search(r"^def\s", text, re.MULTILINE).start():]
-        # Triton calls it with an object of tl.constexpr for each constant; the language has no such objects.
+        # Triton calls this function with an object of tl.constexpr for each constant; the language has no such
+        # objects.
         text = re.sub(r"isinstance\((\w+),\s*(?:\w+\.)*constexpr\)", r"(not isinstance(\1, tl.tensor))", text)
         return self._define(value, value.__name__, "@triton.jit", text, value.__globals__, value.__code__.co_firstlineno), value.__name__
 

@@ -63,7 +63,7 @@ static const struct {
     {"atomics", "*fp32:16, *fp32:16, *i32:16, i32, 256"},
 };
 
-/* Calls whose failure is not reported: neso works without them, or calls them only to release an object. */
+/* Calls whose failure is not reported: neso works without these calls, or makes them only to release an object. */
 static const char *const forgiven[] = {"cuDriverGetVersion",    "cuCtxGetCurrent",
                                        "cuCtxPopCurrent_v2",    "cuDevicePrimaryCtxRelease_v2",
                                        "cuModuleUnload",        "cuCtxPushCurrent_v2" /* to unload */,
@@ -110,7 +110,7 @@ static void release(void *user, void *memory, size_t bytes)
 
 static neso_status launch(neso_context *ctx, neso_kernel *kernel, uint64_t memory)
 {
-    /* The second number is 0. It makes a matrix empty, so no tensor map can be encoded. */
+    /* The second number is 0. This size makes a matrix empty, so no tensor map can be encoded. */
     static const int32_t numbers[] = {64, 0, 64};
     const uint32_t grid[3] = {1, 1, 1};
     neso_error error = {.size = sizeof error};
@@ -206,7 +206,7 @@ static void fail_allocations(struct fake *fake, int which, long stride, const ch
 static int is_forgiven(const char *call)
 {
     /* Two variants of the product are compiled, one of them for small grids. If the variant for small grids cannot be
-     * loaded, neso launches the other one, so the failure is not reported. */
+     * loaded, neso launches the other variant, so the failure is not reported. */
     static const char loading[] = "cuModuleLoadDataEx cuModuleGetFunction cuFuncSetAttribute";
     if (strcmp(now, "matmul") == 0 && strstr(loading, call))
         return 1;
@@ -244,8 +244,8 @@ static void fail_calls(struct fake *fake, int which, const char *cache)
     check(!fake->refused && n > 10, "a run gets by", n);
 }
 
-/* The first argument is the stride of the allocations that fail. The second one, if it is given, is the folder of the
- * cache; later runs find the entries that earlier runs wrote. */
+/* The first argument is the stride of the allocations that fail. The second argument, if it is given, is the folder of
+ * the cache; later runs find the entries that earlier runs wrote. */
 int main(int argc, char **argv)
 {
     const long stride = argc > 1 ? strtol(argv[1], NULL, 10) : 0;

@@ -4,7 +4,7 @@
 #define FAKE_H
 
 struct fake {
-    long until;          /* the number of the call that fails, counted from the next call, which is 1; 0: none */
+    long until;          /* the number of the call that fails; the next call has number 1; 0: no call fails */
     const char *refused; /* the name of the call that failed */
     long held;           /* the number of contexts, memory blocks, modules, links and events that are not released */
 };

@@ -29,7 +29,7 @@ COMPILERS = {"neso": ["-m", "neso"], "Triton": []}
 LINE = re.compile(r"model (\S+) \S+ (\w+) under (\w+): (.*)")
 KINDS = ("graph", "control", "step", "eager", "gpu", "kernels", "cold")
 TIME = re.compile(rf"\b({'|'.join(KINDS)}) ([\d.]+) (?:ms|s)\b")
-LEAST = 0.97  # the least ratio of Triton's time to neso's that counts as no slower
+LEAST = 0.97  # neso counts as no slower if the ratio of Triton's time to neso's time is at least this
 
 
 def start(name, compiler, turn, args, mode, folder, processes):

@@ -44,7 +44,7 @@ def check(op, device):
         given = copied((sample.input, sample.args, sample.kwargs))
         try:
             wanted = op.op(sample.input, *sample.args, **sample.kwargs)
-        except Exception:  # PyTorch itself cannot compute it here
+        except Exception:  # PyTorch itself cannot compute the operation here
             continue
         torch._dynamo.reset()
         found = torch.compile(lambda x, args, kwargs: op.op(x, *args, **kwargs))(*given)

@@ -117,7 +117,7 @@ def main():
     grid = (1,)
     print(f"under {'neso' if 'neso' in triton.__file__ else 'Triton'} {triton.__version__}")
     bare = c_loop()
-    for _ in range(2):  # the second time for a processor that was at rest
+    for _ in range(2):  # the first pass warms up the processor
         measure_bare("add", bare, add[grid](x, y, z, 0, BLOCK=1024))
     measure("add, 4 arguments", lambda: add[grid](x, y, z, 1024, BLOCK=1024))
     kernel = add[grid]

@@ -15,7 +15,7 @@
 
 #include <structmember.h>
 
-enum { TABLE_MOST = 4096, CHOSEN = 5 /* the place of entry.chosen in what `remember` returns */ };
+enum { TABLE_MOST = 4096, CHOSEN = 5 /* the index of entry.chosen in the tuple that `remember` returns */ };
 
 /* The objects that a dispatch owns. */
 enum held {
@@ -76,7 +76,7 @@ struct call {
 enum { SPARE_MOST = 8 };
 
 static PyObject *dispatch_class, *bound_class, *word_best_config;
-/* The memory of freed objects kernel[grid], which the next ones reuse. Python's lock guards it. */
+/* The memory of freed objects kernel[grid], which new objects reuse. Python's lock guards this list. */
 static struct bound *spare[SPARE_MOST];
 static int nspare;
 
@@ -196,7 +196,7 @@ static uint64_t hash_of(const uint64_t *words, int n)
     return h;
 }
 
-/* Returns the place in the table that holds the entry of a key, or the empty place for a new entry. */
+/* Returns the slot of the table that holds the entry of a key, or the free slot for a new entry. */
 static struct entry **find(const struct dispatch *d, uint64_t hash, const uint64_t *words, int n)
 {
     int i = (int)(hash & (uint64_t)(d->capacity - 1));
@@ -290,8 +290,8 @@ static int enter(struct dispatch *d, const struct key *k, PyObject *kernel, PyOb
 
 /* -- calls -- */
 
-/* Returns whether TRITON_DEBUG is set. Reads the dictionary of os.environ, which takes a tenth of the time of
- * getenv if the environment is large. */
+/* Returns whether TRITON_DEBUG is set to a value other than "" and "0". Reads the dictionary of os.environ, which
+ * takes a tenth of the time of getenv if the environment is large. */
 static int is_debugging(const struct dispatch *d)
 {
     const char *word = NULL;
@@ -333,8 +333,8 @@ static PyObject *bound_arguments(const struct call *c)
     return named;
 }
 
-/* Reads the grid's extents. If the grid is a function, calls it with the arguments by name; `more` has others, or is
- * NULL. */
+/* Reads the grid's extents. If the grid is a function, calls it with the arguments by name; `more` has further
+ * arguments, or is NULL. */
 static int read_grid(const struct call *c, PyObject *grid, PyObject *more, uint32_t extents[3])
 {
     PyObject *made = NULL;
@@ -383,7 +383,7 @@ static PyObject *launch(struct call *c, struct entry *e, PyObject *grid)
     int good = read_stream(c, &stream) &&
                (!chosen || PyObject_GenericSetAttr(PyTuple_GetItem(chosen, 0), word_best_config,
                                                    PyTuple_GetItem(chosen, 1)) == 0);
-    struct plan plan; /* its entries are not read again */
+    struct plan plan; /* plan_launch does not read the entries of this copy */
     plan.launch = e->plan.launch, plan.kernel = e->plan.kernel, plan.count = e->plan.count;
     Py_INCREF(kernel); /* the entry may be removed while the grid's function runs */
     Py_XINCREF(chosen);
@@ -444,7 +444,7 @@ static int remember(struct dispatch *d, PyObject *kernel, PyObject *args, PyObje
     return good;
 }
 
-/* Makes the call in Python; with `may_keep`, adds an entry for the kernel. */
+/* Makes the call in Python; if `may_keep`, adds an entry for the kernel. */
 static PyObject *call_slow(struct bound *b, PyObject *args, PyObject *kwargs, int may_keep)
 {
     struct dispatch *d = (struct dispatch *)b->dispatch;
@@ -458,7 +458,7 @@ static PyObject *call_slow(struct bound *b, PyObject *args, PyObject *kwargs, in
 
 enum outcome { LAUNCHED, NEW_KEY, UNUSUAL };
 
-/* Makes the call in C if possible, sets *result to its result, and returns LAUNCHED. After another outcome, Python
+/* Makes the call in C if possible, sets *result to its result, and returns LAUNCHED. After any other outcome, Python
  * must make the call. */
 static enum outcome call_fast(struct bound *b, const struct given *g, PyObject **result)
 {

@@ -157,7 +157,7 @@ static int add_torch_tensor(struct key *k, PyObject *x, uint8_t flags)
     return 1;
 }
 
-/* Adds an array on a GPU. Returns 0 if x is not one, or if its type is not in k->tensor_types. */
+/* Adds an array on a GPU. Returns 0 if x is not an array on a GPU, or if its type is not in k->tensor_types. */
 static int add_tensor(struct key *k, PyObject *x, uint8_t flags)
 {
     uint64_t address;
@@ -173,12 +173,12 @@ static int add_tensor(struct key *k, PyObject *x, uint8_t flags)
     }
     object_word(k, tensor_word(address, flags), dtype);
     place(k, x, address);
-    Py_DECREF(dtype); /* the tensor owns it; an entry of the table will own it too */
+    Py_DECREF(dtype); /* the tensor owns the dtype; an entry of the table will own it too */
     return 1;
 }
 
-/* Reads the integers of the list or tuple in x's attribute `name`, and returns how many there are; -1: the attribute is
- * something else. */
+/* Reads the integers of the list or tuple in x's attribute `name`, and returns their number; -1: the attribute is not
+ * such a list or tuple. */
 static int read_numbers(PyObject *x, PyObject *name, long long numbers[RANK_MOST])
 {
     PyObject *list = PyObject_GetAttr(x, name);
@@ -211,7 +211,7 @@ static int add_descriptor(struct key *k, PyObject *x)
     if (good) {
         int is_nan = PyUnicode_CompareWithASCIIString(padding, "nan") == 0;
         word(k, WORD_descriptor, (uint64_t)(2 * rank + is_nan));
-        good = add_tensor(k, base, 0); /* the descriptor owns it for as long as the call */
+        good = add_tensor(k, base, 0); /* the descriptor owns the array until the call ends */
     }
     for (int i = 0; good && i < rank; i++) {
         word(k, WORD_int, (uint64_t)block[i]);

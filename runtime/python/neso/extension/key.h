@@ -24,7 +24,7 @@ enum param_flags {
     IS_TUNED = 8 /* an autotuner chooses by the argument's value */
 };
 
-/* The arguments as Python passes them; all borrowed. */
+/* The arguments as Python passes them; all references are borrowed. */
 struct given {
     PyObject *const *positional;
     Py_ssize_t npositional;
@@ -42,8 +42,8 @@ struct key {
     int nwords, nkept, nplaces;
     uint64_t words[WORDS_MOST];
     PyObject *kept[KEPT_MOST];     /* borrowed: the objects whose addresses are in the words */
-    uint64_t values[PLACES_MOST];  /* for each place its number or address */
-    PyObject *places[PLACES_MOST]; /* borrowed: for each place its object; NULL: the value suffices */
+    uint64_t values[PLACES_MOST];  /* for each place, its number or address */
+    PyObject *places[PLACES_MOST]; /* borrowed: for each place, its object; NULL: the value suffices */
 };
 
 void key_begin(struct key *k, PyObject *const *tensor_types, int ntypes, const struct torch_calls *torch);

@@ -16,8 +16,8 @@
 
 enum { VALUES_MOST = 128 };
 
-/* Python's headers declare the vector call protocol for the stable ABI only from 3.12 on, but its ABI has been the same
- * since 3.9. */
+/* Python's headers declare the vector call protocol for the stable ABI only from 3.12 on, but the protocol's ABI has
+ * been the same since 3.9. */
 typedef PyObject *(*vector_call)(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
 enum { HAVE_VECTORCALL = 1 << 11 };
 #define FLAG_OF_VECTORCALL ((size_t)1 << (8 * sizeof(size_t) - 1))
@@ -41,13 +41,13 @@ struct plan {
 
 /* Reads a function's or an object's address from Python's number. Returns 0 with an exception set on a failure. */
 int read_address(PyObject *x, void *to);
-/* Makes a plan from the address of neso_launch, the address of the kernel, and bytes: for each value its argument and
- * its kind. Returns 0 with an exception set on a failure. */
+/* Makes a plan from the address of neso_launch, the address of the kernel, and bytes: for each value, the index of its
+ * argument and its kind. Returns 0 with an exception set on a failure. */
 int plan_read(struct plan *p, PyObject *launch, PyObject *kernel, PyObject *entries);
 /* Converts a Python object to a value of the given kind. Returns 0 with an exception set on a failure. */
 int plan_value(char kind, PyObject *x, uint64_t *value);
-/* Launches the kernel with values[i] for entry i of the plan. On a failure returns 0 with an exception set, which the
- * Python function fail(status, message) makes. */
+/* Launches the kernel with values[i] for entry i of the plan. On a failure, returns 0 with an exception set, which the
+ * Python function fail(status, message) creates. */
 int plan_launch(const struct plan *p, const uint32_t grid[3], void *stream, const uint64_t *values,
                 PyObject *fail);
 /* Converts Python's number for a CUstream. */
@@ -55,9 +55,10 @@ int stream_of(PyObject *x, void **stream);
 /* Reads an extent of a grid. If x is not a number from 0 to 2^32 - 1, returns 0 with an exception set. */
 int extent_of(PyObject *x, uint32_t *extent);
 
-/* How to read arrays of PyTorch without Python calls: by C functions of PyTorch's stable ABI (aoti_torch_*), each of
- * which returns 0 on success. `offset` is the place of an at::Tensor in its Python object. The first `ntypes` of the
- * known types of arrays are read in this way. `device` or `stream` is NULL if only a Python function can be asked. */
+/* Data for reading arrays of PyTorch without Python calls, by C functions of PyTorch's stable ABI (aoti_torch_*), each
+ * of which returns 0 on success. `offset` is the byte offset of an at::Tensor in its Python object. The first `ntypes`
+ * of the known types of arrays are read in this way. `device` or `stream` is NULL if only a Python function can return
+ * it. */
 struct torch_calls {
     int offset, ntypes;
     int32_t (*data_ptr)(void *tensor, void **address);
@@ -73,7 +74,7 @@ int torch_read(struct torch_calls *t, PyObject *entries);
 
 PyObject *launcher_type(void);
 PyObject *dispatch_type(void);
-/* If `run` is the function JITFunction.run for which the Dispatch was made, returns kernel[grid]; else NULL,
+/* If `run` is the function JITFunction.run for which the Dispatch was created, returns kernel[grid]; else NULL,
  * without an exception. */
 PyObject *dispatch_index(PyObject *dispatch, PyObject *run, PyObject *grid);
 /* The base classes of JITFunction and ConstexprFunction (bases.c). */

@@ -14,7 +14,7 @@ struct launcher {
     PyObject_HEAD struct plan plan;
     PyObject *fail, *keep;
     struct torch_calls torch;
-    PyObject *types[TYPES_MOST]; /* PyTorch's types of tensors; torch.ntypes of them */
+    PyObject *types[TYPES_MOST]; /* PyTorch's types of tensors; their number is torch.ntypes */
     vector_call call;
 };
 

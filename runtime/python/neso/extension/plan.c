@@ -56,7 +56,7 @@ static int short_bits(double x, int digits, int least, uint64_t *value)
     int exponent = x == 0 ? least : ilogb(x);
     exponent = exponent < least ? least : exponent;
     double rounded =
-        nearbyint(ldexp(fabs(x), digits - exponent)); /* the leading 1 adds one to the exponent's field */
+        nearbyint(ldexp(fabs(x), digits - exponent)); /* the leading 1 adds 1 to the exponent's field */
     uint64_t bits = ((uint64_t)(exponent - least) << digits) + (uint64_t)rounded;
     *value = sign | bits;
     return bits < infinity;
@@ -78,8 +78,8 @@ static int integer(PyObject *x, uint64_t *value)
     return *value != (uint64_t)-1 || !PyErr_Occurred();
 }
 
-/* If x has no data_ptr(), which has just raised an AttributeError, asks neso/launches.py for its address, which looks
- * for other interfaces of arrays. */
+/* Called if x has no data_ptr(), so that an AttributeError was raised. Calls neso/launches.py, which looks for other
+ * interfaces of arrays, and returns the address of x. */
 static PyObject *address_by_python(PyObject *x)
 {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError))

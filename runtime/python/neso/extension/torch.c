@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* torch.c: takes over the addresses of PyTorch's C functions, which neso/torch_calls.py finds and tries. */
+/* torch.c: reads the addresses of PyTorch's C functions, which neso/torch_calls.py finds and tests. */
 #include "runtime/python/neso/extension/launch.h"
 
 enum { ENTRIES = 6 };

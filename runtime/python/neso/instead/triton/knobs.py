@@ -175,9 +175,9 @@ class cache_knobs(base_knobs):
 @dataclasses.dataclass(frozen=True)
 class CompileTimes:
     """How long neso took to compile a kernel, in microseconds: what compilation.listener gets."""
-    ir_initialization: int  # until the kernel was traced to neso's IR
+    ir_initialization: int  # the time until the kernel was traced to neso's IR
     lowering_stages: list   # (stage, time) for optimization and for the PTX; empty if the cache had the PTX
-    store_results: int      # to write to caches, and to assemble
+    store_results: int      # the time to write to caches, and to assemble
 
     @property
     def total_lowering(self):

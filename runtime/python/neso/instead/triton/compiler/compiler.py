@@ -17,7 +17,7 @@ from collections import namedtuple
 from .. import __version__, knobs
 from ..backends.compiler import GPUTarget
 from ..backends.nvidia.compiler import CUDABackend, target_name
-from ..runtime.cache import get_cache_key, get_cache_manager, triton_key  # noqa: F401  (torch takes triton_key from here too)
+from ..runtime.cache import get_cache_key, get_cache_manager, triton_key  # noqa: F401  (torch imports triton_key too)
 from ..runtime.driver import driver
 from ..runtime.errors import OutOfResources
 from . import places
@@ -102,7 +102,8 @@ class Recipe:
                         "no_fp_fusion": int(not options.enable_fp_fusion), "deterministic": int(options.deterministic), "fp_reassoc": int(options.fp_reassoc),
                         "debug": debug_of(options),
                         "check": int(os.environ.get("NESO_PARANOID", "0") not in ("", "0"))}
-        # The pass persistent_grid lets a CTA run programs one after the other; those of a cooperative launch must all run at once.
+        # The pass persistent_grid lets a CTA run programs one after the other; the programs of a cooperative launch
+        # must all run at once.
         self.skip = "persistent_grid" if options.launch_cooperative_grid else None
         self.texts, self.paths = self.sources.texts, self.sources.paths
         del self.constants, self.attrs, self.source, self.sources, self.written
@@ -390,8 +391,8 @@ class CompiledKernel:
                                      "shared": resources["shared_bytes"], "triton_version": __version__, "tensordesc_meta": [],
                                      "tmem_size": 0, "launches_plainly": plain})
         self.packed_metadata = (options.num_warps, options.num_ctas, resources["shared_bytes"])
-        # The variants to assemble: those for small grids. The others are for rare launches, or only worth it with the
-        # registers that the kernel gets, and the driver assembles them.
+        # The variants to assemble ahead of time: those for small grids. All other variants are for rare launches, or
+        # are useful only for some register counts of the kernel; the driver assembles them.
         self._variants = [v["without"] for v in plan.get("variants", [])[1:] if v.get("where", "").startswith("programs <=")]
         self._codes, self.metadata_group = {}, {}
         if keep and not on_cpu:
@@ -466,7 +467,7 @@ class CompiledKernel:
         resources = kernel.resources
         self.n_regs, self.n_spills = resources["registers"], max(0, resources["local_bytes"]) // 4
         if self.n_regs < 0:
-            self.n_regs = resources["live_registers"] or 32  # no assembler runs for a CPU device; 32 is the number of a simple kernel
+            self.n_regs = resources["live_registers"] or 32  # no assembler runs for a CPU device; 32 is the number for a simple kernel
         self.n_max_threads = 1024
         self._here.launcher = launches.Launcher(kernel, name, self.src.signature, self.src.constants, self.src.fn.arg_names,
                                                 self.metadata.launch_cooperative_grid)

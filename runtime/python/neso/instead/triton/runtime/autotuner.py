@@ -95,7 +95,7 @@ class Autotuner(*INDEXED, KernelInterface):
 
     def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=None, post_hook=None,
                  prune_configs_by=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
-        self._dispatch = None  # launches in C what was tuned before; False: that cannot be done
+        self._dispatch = None  # the object that launches already tuned calls in C; False: C cannot launch them
         self.configs = configs or [Config({}, num_warps=4, num_stages=3, num_ctas=1)]
         self.fn, self.arg_names, self.keys = fn, arg_names, key
         self._names = frozenset(arg_names)
@@ -232,7 +232,7 @@ class Autotuner(*INDEXED, KernelInterface):
         for config in configs:
             try:
                 kernels.append(self.fn.run(*args, **{**kwargs, **config.all_kwargs(), "warmup": True}))
-            except Exception:  # _bench reports it
+            except Exception:  # _bench reports the exception
                 continue
         kernels = [k for k in kernels if k is not None and not k.is_loaded()]
         if len(kernels) > 1:

@@ -35,7 +35,7 @@ TRITON_MODULE = "triton.language"
 GLUON_MODULE = "triton.experimental.gluon.language"
 
 
-# -- what an argument becomes --
+# -- the types of arguments --
 
 _POINTERS = {}  # (dtype, is_const): "*fp32"
 
@@ -103,7 +103,7 @@ def _specialize_object(arg, is_const, specialize_value, align):
     address = address_of(arg)
     if address is not None:
         return pointer_to(arg.dtype, is_const), ("D" if align and address % 16 == 0 else "") if specialize_value else None
-    if isinstance(arg, int):  # an IntEnum's member, say
+    if isinstance(arg, int):  # for example, a member of an IntEnum
         kind, promise = _specialize_int(int(arg), specialize_value, align)
         return kind, arg if kind == "constexpr" else promise
     if isinstance(arg, float):
@@ -210,7 +210,7 @@ def create_function_from_signature(sig, kparams, backend):
     return scope["binder"]
 
 
-# -- what a kernel depends on --
+# -- the values on which a kernel depends --
 
 _BUILTIN_NAMES = {"float", "getattr", "int", "isinstance", "len", "list", "max", "min", "print", "range"}
 
@@ -405,7 +405,7 @@ class JITCallable:
 
     def _unsafe_update_src(self, new_src):
         self.hash, self._src = None, new_src
-        knobs._replaced.append("src")  # kernels that call it may be compiled already
+        knobs._replaced.append("src")  # kernels that call this function may already be compiled
 
     @property
     def src(self):
@@ -444,7 +444,7 @@ def compute_cache_key(kernel_key_cache, specialization, options):
     key = (tuple(specialization), str(options))
     try:
         found = kernel_key_cache.get(key)
-    except TypeError:  # something that has no hash
+    except TypeError:  # a value that has no hash
         return str(_without_callables(specialization)) + str(options)
     if found is None:
         found = kernel_key_cache[key] = str(_without_callables(specialization)) + str(options)
@@ -493,7 +493,7 @@ INDEXED, _FOLDED = ((), ()) if launches.extension is None else ((launches.extens
 
 
 class JITFunction(*INDEXED, JITCallable, KernelInterface):
-    device = None  # "interpreter": wherever others run
+    device = None  # "interpreter": this kernel runs there, wherever other kernels run
 
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None,
                  repr=None, launch_metadata=None):
@@ -801,7 +801,7 @@ def get_jit_fn_file_line(fn):
     return fn.fn.__code__.co_filename, fn.starting_line_number + before
 
 
-# -- what stands for tensors --
+# -- objects in place of tensors --
 
 class MockTensor:
     """A tensor that has only a type: kernel.warmup(MockTensor(torch.float32), ...)."""

@@ -8,7 +8,8 @@ from typing import Optional, Tuple
 from ... import knobs
 from ..compiler import BaseBackend
 
-# neso's target for each compute capability; another capability gets the target of the largest one below it.
+# neso's target for each compute capability. Any other capability gets the target of the largest listed capability
+# below it.
 TARGETS = {80: "sm_80", 86: "sm_86", 89: "sm_89", 90: "sm_90a", 100: "sm_100a", 120: "sm_120a"}
 
 
