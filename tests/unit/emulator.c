@@ -27,7 +27,7 @@ static const char start[] =
 struct run {
     struct emu_report report;
     int marked_line;
-    _Alignas(16) uint32_t y[ELEMS];
+    _Alignas(64) uint32_t y[ELEMS]; /* aligned as a tensor map must be */
 };
 
 static int line_of(const char *text, const char *mark)
@@ -439,6 +439,25 @@ TEST(mbarrier_for_copies_of_before)
                                       "\t@%p1 cp.async.mbarrier.arrive.noinc.shared.b64 [%r2+256];\n"
                                       "\tbar.sync 1, 32; // HERE\n",
                 ERR_emulator_barrier);
+}
+
+/* -- tensor maps in global memory -- */
+
+/* Thread 0 stores a tensor map to y, whose box of 8 rows of 16 bytes is the map itself, and copies zeros there. */
+TEST(clean_where_a_copy_overwrites_its_tensor_map)
+{
+    struct run r =
+        run("\t@%p1 st.shared.b32 [%r4], 0;\n\tfence.proxy.async.shared::cta;\n\tbar.sync 0;\n"
+            "\tsetp.eq.s32 %p2, %r1, 0;\n\tmov.b64 %rd6, 4;\n\tmov.b64 %rd7, 8;\n\tmov.b64 %rd8, 16;\n"
+            "\t@%p2 st.global.b32 [%rd2], 0x4d54534e;\n\t@%p2 st.global.b32 [%rd2+4], 0x202;\n"
+            "\t@%p2 st.global.b64 [%rd2+8], %rd2;\n\t@%p2 st.global.b64 [%rd2+16], %rd6;\n"
+            "\t@%p2 st.global.b64 [%rd2+24], %rd7;\n\t@%p2 st.global.b64 [%rd2+56], %rd8;\n"
+            "\t@%p2 st.global.b32 [%rd2+88], 0x80004;\n\t@%p2 st.global.b32 [%rd2+96], 0x1010000;\n"
+            "\t@%p2 cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd2, {0, 0}], [%r2];\n"
+            "\t@%p2 cp.async.bulk.commit_group;\n\t@%p2 cp.async.bulk.wait_group 0;\n");
+    CHECK_STR(r.report.error == ERR_count ? "no report" : r.report.what, "no report");
+    for (int i = 0; i < 32; i++)
+        CHECK_INT(r.y[i], 0);
 }
 
 /* -- addresses whose 32-bit arithmetic overflows -- */

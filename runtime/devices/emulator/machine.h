@@ -28,6 +28,7 @@
 #include "runtime/budget.h"
 #include "runtime/devices/cpu.h"
 #include "runtime/devices/race.h"
+#include "runtime/devices/tensormap.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -495,7 +496,9 @@ struct emu_op {
         struct emu_copy copies[LANES];
         struct emu_mbarrier *arrives; /* the mbarrier of a cp.async.mbarrier.arrive */
         struct {
-            const struct packed_map *map; /* the tensor map; NULL: the copy has `bytes` contiguous bytes */
+            /* the tensor map as it was when the copy was issued, since the kernel may store to a map in global memory;
+             * rank 0: the copy has `bytes` contiguous bytes */
+            struct packed_map map;
             int32_t coords[5];
             uint64_t global;
             int bytes, at; /* size of the copy, and its offset in shared memory */

@@ -113,7 +113,7 @@ static void fill_nan(unsigned char *line, int bytes)
 
 static void load_row(const struct row *r)
 {
-    const struct packed_map *m = r->op->bulk.map;
+    const struct packed_map *m = &r->op->bulk.map;
     int elem = map_elem_bytes(m->type), bytes = row_bytes(m);
     unsigned char line[MAP_BOX_MOST * 8] = {0};
     if (m->fills_nan)
@@ -133,7 +133,7 @@ static void load_row(const struct row *r)
 
 static void store_row(const struct row *r)
 {
-    const struct packed_map *m = r->op->bulk.map;
+    const struct packed_map *m = &r->op->bulk.map;
     int elem = map_elem_bytes(m->type), bytes = row_bytes(m);
     unsigned char line[MAP_BOX_MOST * 8];
     for (int i = 0; i < bytes; i += CHUNK)
@@ -150,7 +150,7 @@ static void store_row(const struct row *r)
 static void check_row(const struct row *r)
 {
     const struct emu_launch *l = r->op->w->cta->launch;
-    int elem = map_elem_bytes(r->op->bulk.map->type);
+    int elem = map_elem_bytes(r->op->bulk.map.type);
     uint64_t from = (uint64_t)(uintptr_t)r->global + (uint64_t)(int64_t)(r->first * elem),
              bytes = (uint64_t)((r->end - r->first) * elem);
     if (r->end > r->first && r->op->w->cta->cluster->tallies)
@@ -166,7 +166,7 @@ static void check_row(const struct row *r)
 /* Returns whether the whole box is outside of the tensor. */
 static bool is_outside(const struct emu_op *op)
 {
-    const struct packed_map *m = op->bulk.map;
+    const struct packed_map *m = &op->bulk.map;
     for (int d = 0; d < m->rank; d++)
         if (op->bulk.coords[d] >= (int64_t)m->extent[d] || (int64_t)op->bulk.coords[d] + m->box[d] <= 0)
             return true;
@@ -175,7 +175,7 @@ static bool is_outside(const struct emu_op *op)
 
 static void for_rows(struct emu_op *op, void (*act)(const struct row *r))
 {
-    const struct packed_map *m = op->bulk.map;
+    const struct packed_map *m = &op->bulk.map;
     int elem = map_elem_bytes(m->type), index[MAP_RANK_MAX] = {0}, d;
     int64_t x0 = op->bulk.coords[0], left = (int64_t)m->extent[0] - x0;
     struct row r = {.op = op, .at = op->bulk.at};
@@ -210,7 +210,7 @@ static void finish_bytes(const struct emu_op *op)
 
 static void finish_load(struct emu_op *op)
 {
-    if (op->bulk.map)
+    if (op->bulk.map.rank)
         for_rows(op, load_row);
     else
         finish_bytes(op);
@@ -235,8 +235,8 @@ static void load_to(struct emu_warp *w, const struct emu_insn *in, int lane, str
         emu_fail(w, in, lane, ERR_emulator_barrier, "the mbarrier is in another CTA than the bytes");
     emu_shared_claim(w, in, lane, c, at, what->bulk.bytes,
                      emu_actor(c, ACTOR_mbarrier, (int)(m - c->mbarriers)));
-    for (int i = 0; i < what->bulk.bytes && what->bulk.map; i++)
-        c->shadow[at + i].laid = (uint8_t)(1 + what->bulk.map->swizzle);
+    for (int i = 0; i < what->bulk.bytes && what->bulk.map.rank; i++)
+        c->shadow[at + i].laid = (uint8_t)(1 + what->bulk.map.swizzle);
     struct emu_op *op = emu_begin_op(w, in, lane);
     op->finish = finish_load;
     op->bulk = what->bulk;
@@ -271,8 +271,8 @@ static void load(struct emu_warp *w, const struct emu_insn *in, int lane, struct
 
 static struct emu_op tensor_op(struct emu_warp *w, const struct emu_insn *in, int lane, int map)
 {
-    struct emu_op op = {.w = w, .in = in, .lane = lane};
-    const struct packed_map *m = op.bulk.map = find_map(w, in, map, lane);
+    struct emu_op op = {.w = w, .in = in, .lane = lane, .bulk = {.map = *find_map(w, in, map, lane)}};
+    const struct packed_map *m = &op.bulk.map;
     if (!is_valid(m))
         emu_fail(w, in, lane, ERR_out_of_bounds, "the driver could not have made the tensor map");
     if (m->rank != in->number)
@@ -346,7 +346,7 @@ void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t o
  * not stored, so they may be undefined. */
 static void need_row(const struct row *r)
 {
-    const struct packed_map *m = r->op->bulk.map;
+    const struct packed_map *m = &r->op->bulk.map;
     int elem = map_elem_bytes(m->type);
     for (int i = r->first * elem; i < r->end * elem; i++)
         if (r->op->bulk.cta->shadow[swizzled(m, r->at + i / CHUNK * CHUNK) + i % CHUNK].undefined)
@@ -378,7 +378,7 @@ void emu_run_tma_store(struct emu_warp *w, const struct emu_insn *in, uint32_t o
     for (; on; on &= on - 1) {
         int lane = emu_first_lane(on);
         struct emu_op op = tensor_op(w, in, lane, 0);
-        const struct packed_map *m = op.bulk.map;
+        const struct packed_map *m = &op.bulk.map;
         int64_t elem = map_elem_bytes(m->type), extent = (int64_t)m->extent[0];
         for (int d = 0; d < m->rank; d++)
             if (op.bulk.coords[d] < 0)
