@@ -22,6 +22,10 @@
  * iterations of the old loop become one iteration of the new loop. With a single copy of the body, the loop would
  * have to move the dot in flight to other registers, and ptxas would insert a wait for the dot there.
  *
+ * The loop carries the pointers of loads that advance with its counter (carry_pointers), so that the loads of both
+ * iterations use one pointer. The loads of the second iteration stand directly behind those of the first
+ * (gather_loads).
+ *
  * The pass rewrites a loop if
  * - the early part uses no value of the late part, and the dot's accumulator starts as a constant;
  * - a producer, or code outside of the loop, fills the buffers that the dot reads, and the ring has enough stages;
