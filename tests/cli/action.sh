@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: MIT Tests the GitHub Action that the README recommends (bench/ci/action.yml). The action
+# SPDX-License-Identifier: MIT
+# Tests the GitHub Action that the README recommends (bench/ci/action.yml). The action
 # and the workflow in the same folder are valid YAML, and the workflow sets all inputs. The action's steps, run as
 # GitHub runs them, accept an unchanged program, and reject a program whose costs have grown. The test skips the step
 # that builds neso. Needs python3 with yaml (Debian: python3-yaml).

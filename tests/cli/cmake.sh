@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: MIT Tests that `make install` suffices for CMake: find_package(neso) defines targets for C
+# SPDX-License-Identifier: MIT
+# Tests that `make install` suffices for CMake: find_package(neso) defines targets for C
 # and C++, shared and static, and checks versions.
 fail=0
 say() { echo "$*"; fail=1; }

@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: MIT Tests that the shells accept the scripts of `neso completion`, and that these scripts
+# SPDX-License-Identifier: MIT
+# Tests that the shells accept the scripts of `neso completion`, and that these scripts
 # complete commands, options and the values of options.
 fail=0
 say() { echo "$*"; fail=1; }

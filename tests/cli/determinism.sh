@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: MIT Tests that the PTX of a kernel has the same bytes in every locale, from every folder,
+# SPDX-License-Identifier: MIT
+# Tests that the PTX of a kernel has the same bytes in every locale, from every folder,
 # in every process, and from the builds of gcc and clang (`make test` runs this test with each build, once both
 # exist). It compiles the kernels of some test programs; with EVERY set, those of all test programs.
 fail=0 n=0

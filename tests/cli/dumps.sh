@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: MIT Tests that the name of the pass precedes each dump of IR, and that the compiler can
+# SPDX-License-Identifier: MIT
+# Tests that the name of the pass precedes each dump of IR, and that the compiler can
 # read dumps.
 set -u
 status=0

@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: MIT Tests the thresholds of optimisations: `neso help params` lists them; --param changes
+# SPDX-License-Identifier: MIT
+# Tests the thresholds of optimisations: `neso help params` lists them; --param changes
 # PTX; the cache does not return PTX that was compiled with other values; a message about an unknown name or value
 # shows the valid names or values; no value within the bounds makes code wrong.
 fail=0

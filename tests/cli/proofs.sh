@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: MIT Tests neso check --accesses: the accesses of correct kernels are proven, faulty
+# SPDX-License-Identifier: MIT
+# Tests neso check --accesses: the accesses of correct kernels are proven, faulty
 # accesses are never proven, and no run of a test program contradicts a proof.
 set -u
 status=0

@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: MIT Tests that `neso run` writes the files of a program (tables, plots) only below the
+# SPDX-License-Identifier: MIT
+# Tests that `neso run` writes the files of a program (tables, plots) only below the
 # working folder, or below --output DIR, even if the path that the program passes is absolute, contains .., or
 # contains a link to a folder or file. A refusal shows the location of the call.
 fail=0

@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: MIT Tests the output of neso bench about kernels whose costs changed, without a GPU. The
+# SPDX-License-Identifier: MIT
+# Tests the output of neso bench about kernels whose costs changed, without a GPU. The
 # counts of a variant belong to its kernel. A reason lists the costs that decided the verdict before the other costs.
 # The largest change is the change with the largest ratio. Also tests messages about bounds, numbers and figures.
 set -u

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: MIT tests/random/faults.sh [NAME...]: tests that random kernels find faults in the
+# SPDX-License-Identifier: MIT
+# tests/random/faults.sh [NAME...]: tests that random kernels find faults in the
 # compiler. The script inserts each fault below (or each named fault) into a copy of the compiler, and runs random
 # kernels until a kernel fails only with the fault, or until N kernels (2,000) have run. Run it manually; it takes
 # half an hour of one core. FIRST is the first seed, ARGS are additional arguments of random_kernels, JOBS is the
