@@ -2,11 +2,11 @@
 /* frontend.h: the interface of the frontend, which compiles kernels from Python source to IR, and runs the host
  * code of programs.
  *
- * One evaluator executes statements in two ways. It executes module-level code, host functions and operations on
- * constexprs concretely. Inside a kernel, it traces: an operator with a tensor operand appends ops to the IR. eval.c
- * executes the statements of host code, kernel.c executes the statements of kernels, and expr.c evaluates the
- * expressions of both. For tensors, and where kernels differ from Python, these files call trace.c (names, assignments,
- * calls), loops.c and merge_values.c (loops, branches) and promote.c (operators).
+ * One evaluator executes statements in two ways. The evaluator executes module-level code, host functions and
+ * operations on constexprs concretely. Inside a kernel, it traces: an operator with a tensor operand appends ops to
+ * the IR. eval.c executes the statements of host code, kernel.c executes the statements of kernels, and expr.c
+ * evaluates the expressions of both. For tensors, and where kernels differ from Python, these files call trace.c
+ * (names, assignments, calls), loops.c and merge_values.c (loops, branches) and promote.c (operators).
  *
  *     tokens ─► syntax tree ─► eval.c, expr.c ──concrete──► objects, host effects
  *                                    └──────────tensor────► trace/, builtins/ ─► IR
@@ -358,7 +358,7 @@ bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct
 /* -- prelude.py, libdevice.py, library.py: the parts of triton.language, its libdevice and Python's library that are
  * written in Python -- */
 extern const char prelude_py[], libdevice_py[], library_py[];
-/* A section of one of these texts. It extends from its heading `# -- NAME` to the next heading. */
+/* A section of one of these texts. A section extends from its heading `# -- NAME` to the next heading. */
 struct section {
     const char *s;
     size_t len;

@@ -143,8 +143,8 @@ def libdevice_cosh(x):
     return 0.5 * t + 0.5 / t
 
 
-# Returns tanh(x). In f32, uses a minimax polynomial for |x| < 0.6 (2 ulp), and otherwise 1 - 2 / (exp(2|x|) + 1). This
-# subtraction loses less than one bit, since its result is more than 1/2.
+# Returns tanh(x). In f32, uses a minimax polynomial for |x| < 0.6 (2 ulp), and otherwise 1 - 2 / (exp(2|x|) + 1).
+# This subtraction loses less than one bit, because its result is more than 1/2.
 @triton.jit
 def libdevice_tanh(x):
     if x.dtype == tl.float32:

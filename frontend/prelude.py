@@ -273,7 +273,7 @@ def index_bit(n, j):
 
 
 # Compares the two elements of each pair whose indices differ only in bit j, and swaps them if they are out of order. If i is
-# None, `descending` gives the order of all pairs; otherwise, a pair is in descending order if bit i of its indices is set. The
+# None, `descending` is the order of all pairs; otherwise, a pair is in descending order if bit i of its indices is set. The
 # partner of an element is computed as the exclusive or of the element and (x ^ partner), the exclusive or over the pair. A swap
 # of equal integers has no effect, so the comparison x > partner serves both orders.
 @triton.jit
@@ -286,7 +286,7 @@ def exchange(x, j, i, descending):
 
 
 # Sorts blocks of 2^(i+1) elements, each of which is a bitonic sequence. If `alternate`, sorts blocks in ascending and
-# descending order by turns; otherwise, sorts all blocks in the order that `descending` gives.
+# descending order by turns; otherwise, sorts all blocks in the order that `descending` specifies.
 @triton.jit
 def merge(x, i, alternate, descending):
     for j in tl.static_range(i, -1, -1):

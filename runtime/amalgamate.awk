@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# amalgamate.awk: all sources as one file that builds alone: awk -f runtime/amalgamate.awk FILE.c... (in the tree's root)
+# amalgamate.awk: joins all sources to one file that compiles without other files: awk -f runtime/amalgamate.awk FILE.c... (in the tree's root)
 #
 #     runtime/launch.c: static bool load(...)      =>   static bool runtime_launch__load(...)
-#     runtime/api.c:    #include "runtime/runtime.h"     =>   its text, the first time; a table without a guard, each time
+#     runtime/api.c:    #include "runtime/runtime.h"     =>   the header's text, once; for a table without a guard, each time
 #
 # A name that only one file uses (of a static function or variable, an enumerator, a tag) gets the file's name as a
-# prefix if another file has the same name for something else, or if a system header may have it, which is assumed of
-# names without an underscore. Macros are undefined at the end of their file. The sources are read as tokens twice: once
+# prefix if another file uses the same name for something else, or if a system header may define the name. Every name
+# without an underscore may be in a system header. Macros are undefined at the end of their file. The sources are read as tokens twice: once
 # to find the names, and once to write them; headers are written unchanged.
 
 function words(list, set,    n, i, part) {
@@ -19,7 +19,7 @@ BEGIN {
     words("struct union enum", is_tagged)
     words("__attribute__ _Static_assert _Noreturn _Atomic PRINTF_LIKE VEC sizeof", no_name)
     words("int void char bool float double long short unsigned size_t uint64_t int64_t uint32_t int32_t", no_name)
-    # made elsewhere by macros that paste, or by <stdatomic.h>
+    # names that macros elsewhere make by pasting tokens, or that <stdatomic.h> defines
     words("rule_widen rule_bitcast int_to_int int_to_float float_to_float memory_order", is_made)
     for (i = 1; i < ARGC; i++)
         find_names(ARGV[i])
@@ -76,7 +76,7 @@ function take(n) { token = substr(rest, 1, n); rest = substr(rest, n + 1) }
 # Returns what the innermost open brace encloses: "members" of a structure, "enum", or "other"; "" outside of braces.
 function place() { return depth ? braces[depth] : "" }
 
-# Keeps the state up to date with the token that was read.
+# Updates the state after a token was read.
 function follow() {
     if (kind == "text")
         return
@@ -213,8 +213,8 @@ function write_system(line) {
     print "#pragma GCC visibility push(default)\n" line "\n#pragma GCC visibility pop"
 }
 
-# Writes a header, and the headers that it includes. A header with a table may include itself, so it is first read as a
-# whole.
+# Writes a header, and the headers that it includes. Reads the whole header first, because a header with a table may
+# include itself.
 function write_header(file,    line, part, has_begun, n, i) {
     if (file == "runtime/neso.h" || file in written)
         return
@@ -241,7 +241,7 @@ function write_header(file,    line, part, has_begun, n, i) {
     }
 }
 
-# Writes a header that is included by itself: only the part under its first condition.
+# Writes a header at the place where it includes itself: only the part under its first condition.
 function write_rows(file,    i) {
     for (i = 1; i <= lines_of[file] && text_of[file, i] !~ /^#if/; i++)
         continue

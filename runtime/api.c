@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api.c: implements the functions of neso.h on contexts, modules and kernels. It also implements guard(), which
+/* api.c: implements the functions of neso.h on contexts, modules and kernels. This file also implements guard(), which
  * calls setjmp: a fatal error of a compilation jumps back to this setjmp.
  *
  *     neso_kernel_compile ─► guard ─► setjmp ─► kernel_build ─► frontend, opt, codegen
@@ -57,8 +57,8 @@ static void *object_new(const struct memory *mem, size_t bytes)
     return p ? memset(p, 0, bytes) : NULL;
 }
 
-/* The size limit of the freed chunks that a context keeps for its next compilation. A typical compilation needs
- * less memory than this, so it takes all its memory from the chunks that earlier ones freed. Under AddressSanitizer
+/* The size limit of the freed chunks that a context keeps for its next compilation. A typical compilation needs less
+ * memory than this, so it gets all its memory from the chunks that earlier compilations freed. Under AddressSanitizer
  * the pool keeps nothing, so that accesses to a released module are detected. */
 #ifdef __SANITIZE_ADDRESS__
 enum { CHUNKS_KEPT_BYTES = 0 };
@@ -119,7 +119,7 @@ static void module_free(void *ctx, void *p, size_t bytes)
     chunk_pool_free(&m->context->chunks, p, bytes);
 }
 
-/* Reports that memory is exhausted. It lifts the memory limit so that the message can be allocated. If allocating the
+/* Reports that memory is exhausted. Lifts the memory limit so that the message can be allocated. If allocating the
  * message fails too, the arena calls this function again; the second call unwinds without a message. */
 static void memory_failed(void *ctx, size_t asked_bytes)
 {
@@ -456,7 +456,7 @@ static void start(void *arg)
 {
     struct neso_module *m = arg;
     jmp_buf *fatal = m->diag.fatal;
-    /* This call allocates the arena's first chunk. It has space for a later message about exhausted memory. */
+    /* This call allocates the arena's first chunk, which has space for a later message about exhausted memory. */
     arena_alloc(&m->arena, 1);
     diag_init(&m->diag, &m->arena);
     m->diag.fatal = fatal;
@@ -524,7 +524,7 @@ static const struct source *find_source(void *ctx, struct eval *e, const char *m
     return program_find_source(e, r->find, r->user, module, r->module->context->source_limit);
 }
 
-/* Files of neso that a user may take for a source begin with "neso " and one of these words. */
+/* Files of neso that a user may confuse with a source begin with "neso " and one of these words. */
 static const struct file_kind {
     const char *word, *taker;
 } file_kinds[] = {

@@ -790,8 +790,8 @@ static void check_key(struct check *c, const char *key, const char *name)
     refuse(c->module, name, key, near);
 }
 
-/* Returns whether a field of a record tells how the record was made, or what was chosen. Such fields are not part
- * of a key. */
+/* Returns whether a field of a record describes how the record was made, or the choice. Such fields are not part of a
+ * key. */
 static bool is_remark(const struct cache_field *x)
 {
     static const char *const words[] = {"neso", "program", "file", "chosen"};

@@ -2,7 +2,7 @@
 /* chunk_pool.h: keeps freed chunks of arenas for the next arena.
  *
  * Without the pool, free() returns a chunk of a megabyte to the operating system, which then has to map and clear new
- * pages for the next compilation. This took 40 % of the time from source to PTX. */
+ * pages for the next compilation. These operations took 40 % of the time from source to PTX. */
 #ifndef NESO_RUNTIME_CHUNK_POOL_H
 #define NESO_RUNTIME_CHUNK_POOL_H
 

@@ -288,11 +288,11 @@ static void plan_variants(const struct neso_kernel *k, struct text *out)
     }
 }
 
-/* Prints the launch plan as JSON, for programs that launch the PTX themselves. Such a program must check the
- * promises of the signature at every launch. It may launch CTAs in pairs if the grid's size along axis 0 is a
- * multiple of "pairs". If "grid" is "persistent", it launches "ctas_per_sm" CTAs for each SM; the CTAs may then
- * form pairs if the total number of program instances is a multiple of "pairs". If a guard fails or a tensor map
- * cannot be encoded, it must launch the last variant, which has no guards and no maps. */
+/* Prints the launch plan as JSON, for programs that launch the PTX themselves. Such a program must check the promises
+ * of the signature at every launch. The program may launch CTAs in pairs if the grid's size along axis 0 is a multiple
+ * of "pairs". If "grid" is "persistent", the program launches "ctas_per_sm" CTAs for each SM; the CTAs may then form
+ * pairs if the total number of program instances is a multiple of "pairs". If a guard fails or a tensor map cannot be
+ * encoded, the program must launch the last variant, which has no guards and no maps. */
 static void make_plan(struct neso_kernel *k, const char *name, const struct target *target, struct text *out)
 {
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", name, target->name);
@@ -329,7 +329,7 @@ static void make_ptx(struct neso_kernel *k, struct func *f, struct text *out, bo
 }
 
 /* Makes the PTX: reads it from the cache, or else compiles the kernel and stores its PTX in the cache. If the
- * compilation has messages, nothing is stored, since a later read from the cache would not report them. */
+ * compilation has messages, nothing is stored, because a later read from the cache would not report them. */
 static void make_kept(struct neso_kernel *k, struct func *f)
 {
     struct diag *d = &k->module->diag;
@@ -379,8 +379,8 @@ static void make_explanation(struct neso_kernel *k)
         keep(k, NESO_TEXT_EXPLAIN, &out);
 }
 
-/* Makes the record of k, or the bundle that contains only k. Both describe the kernel as compiled for a GPU, even if
- * the interpreter runs it. */
+/* Makes the record of k, or the bundle that contains only k. The record and the bundle describe the kernel as compiled
+ * for a GPU, even if the interpreter runs it. */
 static void make_portable(struct neso_kernel *k, neso_text which, struct text *out)
 {
     const struct spec asked = k->spec;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* digest.c: computes SHA-256 (FIPS 180-4). The digests name the entries of the cache, and reveal damaged ones. */
+/* digest.c: computes SHA-256 (FIPS 180-4). The digests name the entries of the cache, and reveal damaged entries. */
 #include "runtime/cache.h"
 
 #include <string.h>

@@ -168,7 +168,7 @@ bool kernel_run(struct neso_kernel *k, const struct launch *l, struct fault *f)
 static uint64_t read_value(const void *from, int bytes)
 {
     uint64_t value = 0;
-    /* Copies into the low bytes of `value`, since every machine with a GPU driver is little-endian. Each case has a
+    /* Copies into the low bytes of `value`, because every machine with a GPU driver is little-endian. Each case has a
      * constant size, because the C compiler makes one instruction of such a copy. */
     switch (bytes) {
     case 4: memcpy(&value, from, 4); break;

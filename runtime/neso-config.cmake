@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# find_package(neso) gives the targets neso::neso (the shared library) and neso::static.
+# find_package(neso) defines the targets neso::neso (the shared library) and neso::static.
 get_filename_component(neso_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 if(NOT TARGET neso::neso)
     add_library(neso::neso SHARED IMPORTED)

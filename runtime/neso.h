@@ -19,11 +19,11 @@
  * kernels. But any number of threads may call neso_launch on one kernel at the same time. The library has no global
  * state.
  *
- * The library never prints, exits or reads the environment. It opens files only in the folder of the disk cache
- * (neso_context_options.cache). It loads the CUDA driver (dlopen) when a context uses a GPU or the caller lists GPUs.
- * If cuBLAS is installed, it also loads cuBLAS, for the large or timed matrix products that a program computes on a
- * GPU. Most structures start with a member `size`, so that later versions can extend them. The caller sets it to
- * sizeof the structure. An option with the value 0 selects the default. */
+ * The library never prints, exits or reads the environment. The library opens files only in the folder of the disk
+ * cache (neso_context_options.cache). The library loads the CUDA driver (dlopen) when a context uses a GPU or the
+ * caller lists GPUs. If cuBLAS is installed, the library also loads cuBLAS, for the large or timed matrix products
+ * that a program computes on a GPU. Most structures start with a member `size`, so that later versions can extend
+ * them. The caller sets it to sizeof the structure. An option with the value 0 selects the default. */
 #ifndef NESO_H
 #define NESO_H
 
@@ -132,9 +132,9 @@ typedef struct neso_context_options {
      * that runs on a GPU is not interrupted. */
     int (*cancelled)(void *user);
     /* neso calls this function before each launch, to ask whether to make a capsule of the launch (see neso_capsule).
-     * It returns 0 for no capsule; 1 for a capsule only if the launch fails or its check finds a difference; 2 for a
-     * capsule in any case. After 1 or 2, neso copies the memory to which the arguments point before the launch, and
-     * waits for the GPU after it. NULL: no capsules. */
+     * The function returns 0 for no capsule; 1 for a capsule only if the launch fails or its check finds a difference;
+     * 2 for a capsule in any case. After 1 or 2, neso copies the memory to which the arguments point before the
+     * launch, and waits for the GPU after it. NULL: no capsules. */
     int (*wants_capsule)(void *user, const char *kernel);
     /* neso calls this function with each capsule, as the contents of a file of `length` bytes. If the capsule could not
      * be made, `data` is NULL, and seen->text gives the reason. The launching thread calls this function and
@@ -249,7 +249,7 @@ typedef struct neso_note {
     /* the name of the decision (see `neso help decisions`); "line_registers" if `pass` is "registers" */
     const char *decision;
     int file, line, column; /* source location; line 0: none; file 0: the module's source */
-    /* How good the decision is: of two decisions of one pass at one location, the one with the larger grade makes
+    /* How good the decision is: of two decisions of one pass at one location, the decision with the larger grade makes
      * faster code. 0: the pass had no choice; -1: the decision only simplifies the IR. */
     int grade;
     /* The first number in `text`. For "line_registers", this is the maximum number of live 32-bit registers in the
@@ -269,7 +269,7 @@ typedef struct neso_checked {
     size_t size;
     const char *kernel, *id;
     neso_verdict verdict;
-    /* For NESO_CHECK_DIFFERS: `pass` is the pass or stage of code generation that causes the difference. It is
+    /* For NESO_CHECK_DIFFERS: `pass` is the pass or stage of code generation that causes the difference. `pass` is
      * "select" (instruction selection) if the difference remains whichever passes are left out, and "insert_barriers"
      * if warps race. `without` lists, separated by commas, the passes without which later launches use the kernel; ""
      * if there are none. */
@@ -289,10 +289,10 @@ typedef struct neso_compile_options {
      * expression: the parameter is a constant with its value. A tuple: its entries in parentheses, "(*fp32, (i32,
      * None))"; for a named tuple, the name of its class precedes the parentheses, "Matrix(*fp16:16, (i32, i32),
      * stride=1)". A tensor descriptor that the host makes: "tensordesc<fp16[128, 64]>", or, if it pads with NaN,
-     * "tensordesc<fp16[128, 64], nan>". In "tensordesc<fp16[128, 64], - 16 16>", there is a word for each size and
-     * for each stride except the last: "16" promises that it is a multiple of 16, and "-" promises nothing.
-     * NAME=entry is the entry of the parameter NAME, or of a keyword of **META. A parameter without an entry is a
-     * constant with its default value. An IR file contains its own signature, so `signature` is NULL for it. */
+     * "tensordesc<fp16[128, 64], nan>". In "tensordesc<fp16[128, 64], - 16 16>", there is a word for each size and for
+     * each stride except the last: "16" promises a multiple of 16, and "-" promises nothing. NAME=entry is the entry
+     * of the parameter NAME, or of a keyword of **META. A parameter without an entry is a constant with its default
+     * value. An IR file contains its own signature, so `signature` is NULL for it. */
     const char *signature;
     const char *target;  /* for example "sm_90a"; NULL: the device's target, or sm_90a if there is no device */
     int num_warps;       /* 0 means 4 */
@@ -334,11 +334,11 @@ typedef struct neso_compile_options {
     /* The compiler calls this function with `user` and each explanation. NULL: the compiler passes the text of the
      * explanations to `write` instead. */
     void (*note)(void *user, const neso_note *note);
-    /* 1: before the first launch, compare the results of the PTX in the emulator with those of the traced kernel in
-     * the interpreter, on the launch's inputs and on random ones, for some programs of the grid. If the results
-     * differ, all launches use code that is compiled without the pass that causes the difference. The launching
-     * thread calls `checked` with the result. 2: compare on the launch's inputs only, but for all programs of the
-     * grid, however long this takes. */
+    /* 1: before the first launch, compare the results of the PTX in the emulator with the results of the traced kernel
+     * in the interpreter, on the launch's inputs and on random inputs, for some programs of the grid. If the results
+     * differ, all launches use code that is compiled without the pass that causes the difference. The launching thread
+     * calls `checked` with the result. 2: compare on the launch's inputs only, but for all programs of the grid,
+     * however long this takes. */
     int check;
     void (*checked)(void *user, const neso_checked *result);
 } neso_compile_options;
@@ -422,10 +422,11 @@ typedef struct neso_code {
     size_t length;
 } neso_code;
 
-/* Like neso_kernel_load, with three differences. Any thread may call it. It reports a failure in `error`, which
- * may be NULL. For each PTX text, of the kernel and of the variants that later launches need, the driver loads the
- * machine code in `codes` with the text's digest; it assembles the text only if there is no such code or the driver
- * refuses it. The function copies the codes. Only the first call with codes has this effect on later loads. */
+/* Like neso_kernel_load, with three differences. Any thread may call it. The function reports a failure in `error`,
+ * which may be NULL. For each PTX text, of the kernel and of the variants that later launches need, the driver loads
+ * the machine code in `codes` with the text's digest; it assembles the text only if there is no such code or the
+ * driver refuses the code. The function copies the codes. Only the first call with codes has this effect on later
+ * loads. */
 NESO_API neso_status neso_kernel_load_code(neso_kernel *kernel, const neso_code *codes, size_t count,
                                            neso_error *error);
 
@@ -452,18 +453,18 @@ typedef struct neso_launch_options {
 NESO_API neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3], void *stream,
                                       const void *const *args, const neso_launch_options *options, neso_error *error);
 
-/* Sets *function to the driver's function (CUfunction) of the kernel, for CUDA graphs and for launches that the
- * caller makes through the driver. Each block must have neso_resources.num_threads threads and shared_bytes of
- * dynamic shared memory. The arguments are those of neso_launch, without those that the signature promises to be 1.
- * Returns NESO_INVALID if a launch of the kernel needs tensor maps, guards or a persistent grid. For such a kernel,
- * capture a call of neso_launch into the graph, which works for every kernel. Returns NESO_NO_DEVICE if the device is
- * not a GPU. */
+/* Sets *function to the driver's function (CUfunction) of the kernel, for CUDA graphs and for launches that the caller
+ * makes through the driver. Each block must have neso_resources.num_threads threads and shared_bytes of dynamic shared
+ * memory. The arguments are those of neso_launch, without the arguments that the signature promises to be 1. Returns
+ * NESO_INVALID if a launch of the kernel needs tensor maps, guards or a persistent grid. For such a kernel, capture a
+ * call of neso_launch into the graph, which works for every kernel. Returns NESO_NO_DEVICE if the device is not a
+ * GPU. */
 NESO_API neso_status neso_kernel_function(neso_kernel *kernel, void **function);
 
-/* Sets the function that receives the output of kernels that neso_launch runs on a CPU. It also receives the output of
- * tl.static_print while a kernel is compiled (but not if the kernel comes from the cache). The launching or compiling
- * thread calls it. NULL (the default) discards the output. If a kernel runs on a GPU, the driver writes the kernel's
- * output to standard output instead. */
+/* Sets the function that receives the output of kernels that neso_launch runs on a CPU. The function also receives the
+ * output of tl.static_print while a kernel is compiled (but not if the kernel comes from the cache). The launching or
+ * compiling thread calls it. NULL (the default) discards the output. If a kernel runs on a GPU, the driver writes the
+ * kernel's output to standard output instead. */
 NESO_API void neso_context_on_print(neso_context *context, void (*write)(void *user, const char *text, size_t length),
                                     void *user);
 
@@ -567,7 +568,7 @@ typedef struct neso_replay {
     size_t size;
     int same;             /* 1: the launch had the same outcome as the launch that the capsule records */
     neso_seen seen;
-    /* as in neso_capsule; if a result differs from the recorded one, `text` says where */
+    /* as in neso_capsule; if a result differs from the recorded result, `text` shows where */
     const char *tag, *text, *pass, *without;
     uint32_t line;
     neso_verdict verdict; /* the result of the check; NESO_CHECK_UNKNOWN if there was no check */
@@ -586,7 +587,7 @@ NESO_API neso_status neso_capsule_run(neso_context *context, const neso_capsule 
  * not 0, each launch runs only that many program instances, spread over its grid, and writes only their results. */
 NESO_API neso_status neso_counts_start(neso_context *context, int64_t programs);
 
-/* One count, summed over all launches of a kernel since neso_counts_start. It is the same on every machine. */
+/* One count, summed over all launches of a kernel since neso_counts_start. The count is the same on every machine. */
 typedef struct neso_count {
     size_t size;
     const char *kernel, *id; /* as neso_kernel_name and neso_kernel_id return them; the id of a variant is
@@ -608,8 +609,8 @@ NESO_API void neso_counts_each(neso_context *context, neso_counts_fn *each, void
 /* How often neso runs the calls that a program times (triton.testing.do_bench). */
 typedef enum neso_timing {
     NESO_TIMING_PROGRAM, /* as often as the program specifies */
-    /* One run of each call, which compiles its kernels but does not launch them. This is for a CPU, on which times
-     * are meaningless. */
+    /* One run of each call, which compiles its kernels but does not launch them. This mode is for a CPU, on which
+     * times are meaningless. */
     NESO_TIMING_COMPILE,
     NESO_TIMING_ONCE,    /* one run of each call */
     /* Warm-up until the times are stable, then so many runs that the times of two builds of neso can be compared. */
@@ -669,8 +670,8 @@ typedef struct neso_run_options {
     const char *(*getenv)(void *user, const char *name);
     /* Finds imported files. Their texts must stay valid until the run ends. NULL: the program cannot import files. */
     neso_find *find;
-    /* neso calls this function for each compiled kernel before its first launch. It may request texts of the
-     * kernel, and must not release it. */
+    /* neso calls this function for each compiled kernel before its first launch. The function may request texts of the
+     * kernel, and must not release the kernel. */
     void (*compiled)(void *user, neso_kernel *kernel);
     void *user;
     /* Writes a file of the program (a table or plot), or a file in which neso stores data for later runs. Returns 0
@@ -765,8 +766,9 @@ typedef struct neso_gpu {
     int clock_khz; /* the maximum clock rate of a multiprocessor */
 } neso_gpu;
 
-/* Looks for the driver and its GPUs. On NESO_OK, *driver_version is the driver's version (13000 for 13.0), and
- * *gpus the number of GPUs. If the status is NESO_NO_DEVICE or NESO_DRIVER, neso_error_text says what is missing. */
+/* Looks for the driver and its GPUs. On NESO_OK, *driver_version is the driver's version (13000 for 13.0), and *gpus
+ * the number of GPUs. If the status is NESO_NO_DEVICE or NESO_DRIVER, neso_error_text returns a message that names
+ * what is missing. */
 NESO_API neso_status neso_find_gpus(neso_context *context, int *driver_version, int *gpus);
 /* Sets *out to a description of GPU number `index`. The caller sets `out->size`. Fails with NESO_NO_DEVICE if there
  * is no driver or no such GPU. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-// neso.hpp: neso.h for C++17: objects that release themselves, and errors as exceptions.
+// neso.hpp: wraps neso.h for C++17: objects release themselves, and errors are exceptions.
 //
 //     neso::context ctx("best");
 //     neso::kernel scale = ctx.module("scale.py", text).compile("scale", "*fp32:16, *fp32:16, i32, fp32, 256");
@@ -7,9 +7,9 @@
 //     x.write(values);
 //     scale.launch({(n + 255) / 256, 1, 1}, nullptr, x, y, n, 2.5f);
 //
-// Objects can be moved, and not copied. They may be destroyed in any order, except that a buffer must not outlive its
-// context. The rules of neso.h about threads hold here too. For functions of neso.h that are missing here, an object's
-// get() returns its handle.
+// Objects can be moved, but not copied. They may be destroyed in any order, except that a buffer must not outlive its
+// context. The rules of neso.h about threads apply. To call functions of neso.h that have no wrapper here, use the handle
+// that an object's get() returns.
 #ifndef NESO_HPP
 #define NESO_HPP
 
@@ -28,7 +28,7 @@
 
 namespace neso {
 
-// An error of the library: what() returns its messages, status() its kind.
+// An error of the library: what() returns the messages, status() the status.
 class error : public std::runtime_error {
 public:
     error(neso_status status, const std::string &text)
@@ -56,7 +56,7 @@ inline void require(neso_context *ctx, neso_status status)
         throw error(status, ctx ? neso_error_text(ctx) : "");
 }
 
-// Options with their size, and everything else 0.
+// Returns a structure of options whose member `size` is set; all other members are 0.
 template <typename T> T sized()
 {
     T x{};
@@ -111,9 +111,9 @@ public:
         return f;
     }
 
-    // One value for each parameter, of the parameter's size and class: an integer for i32, a float for fp32. A pointer takes a
-    // buffer, a C++ pointer or an address as an integer; the elements of the first two must be the parameter's, or bytes. 16-bit and
-    // 8-bit floats, which C++17 lacks, are integers or classes of that size.
+    // Launches the kernel. `values` has one value for each parameter, of the parameter's size and class: an integer for i32, a float
+    // for fp32. For a pointer parameter, the value is a buffer or C++ pointer whose elements are of the parameter's type or bytes, or
+    // an address as an integer. For 16-bit and 8-bit floats, which C++17 lacks, the value is an integer or class of that size.
     template <typename... T> void launch(const grid &g, void *stream, const T &...values) const
     {
         launch_with(nullptr, g, stream, values...);
@@ -134,11 +134,11 @@ private:
     template <typename T> static std::uint64_t value_of(const buffer<T> &b) { return b.address(); }
     template <typename T> static T value_of(const T &x) { return x; }
 
-    // What a launch checks of a value. Kinds: 'i' integer, 'f' float, 'p' pointer, '?' anything else.
+    // The properties of a value that a launch checks. Kinds: 'i' integer, 'f' float, 'p' pointer, '?' anything else.
     struct form {
         std::size_t bytes = 0;
         char kind = '?';
-        std::size_t element_bytes = 0; // of a pointer's element; 0: not known
+        std::size_t element_bytes = 0; // the size of a pointer's element; 0: unknown
         char element_kind = '?';
     };
     template <typename T> static constexpr char kind_of()
@@ -288,7 +288,7 @@ private:
     detail::handle<neso_context> handle_;
 };
 
-// Memory of a context's device: `count` elements. The context must outlive it.
+// Memory of a context's device: `count` elements. The context must outlive the buffer.
 template <typename T> class buffer {
     static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
 

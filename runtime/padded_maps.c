@@ -9,7 +9,7 @@
  * reads and writes each byte once, but the kernel loads each byte once for each tile of the other operand. A kernel
  * never uses a map to read data that it has written itself (raise_tma_load.c ensures this), so it may read the copy,
  * which lacks these writes, instead of the array. An array to which the kernel stores through a map is not copied,
- * since the stores would go to the copy.
+ * because the stores would go to the copy.
  *
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
  * allocation, because the copy also reads elements that this grid does not read. The copy must save more time than it

@@ -56,10 +56,10 @@ static const char *after_string(const char *s)
 }
 
 /* Prints the IR's text with simplified source locations: `@2:7:13+4/1`, where file 2 is dir/prelude.py, becomes
- * `@2:7:13+4 prelude.py`. It omits the number of the call chain (here 1), which differs between programs and does not
- * affect the PTX. If `is_portable`, it also omits the numbers of files and the name of the program's file, which
- * depend on the program that contains the kernel. Only the debug information in the PTX contains these numbers and
- * this name. */
+ * `@2:7:13+4 prelude.py`. Omits the number of the call chain (here 1), which differs between programs and does not
+ * affect the PTX. If `is_portable`, also omits the numbers of files and the name of the program's file, which depend
+ * on the program that contains the kernel. Only the debug information in the PTX contains these numbers and this
+ * name. */
 static void simplify_places(const struct diag *d, const char *s, bool is_portable, struct text *out)
 {
     if (!is_portable)
@@ -298,8 +298,8 @@ bool ptx_cache_read(struct neso_kernel *k, const struct func *f, const char *key
     }
     k->texts[NESO_TEXT_PTX].s = newline + 1;
     k->texts[NESO_TEXT_PTX].len = (size_t)(s + n - newline - 1);
-    /* The PTX needs a terminating zero. It overwrites the first byte of the digest that follows, which was checked
-     * before. */
+    /* The PTX needs a terminating zero. The zero overwrites the first byte of the digest that follows, which was
+     * checked before. */
     memory[s + n - memory] = '\0';
     return true;
 }

@@ -90,14 +90,14 @@ struct neso_module {
 
 /* A kernel with its specialization and options. The context's thread makes it; any thread may launch it. */
 struct neso_kernel {
-    int refs; /* references: the user's, and that of the program's table of kernels */
+    int refs; /* references: the user's reference, and the reference of the program's table of kernels */
     struct neso_module *module;
     struct device *device; /* the context's device, or NULL */
     struct arena arena, scratch;
     const char *name, *id;
     struct obj *jit; /* NULL for a kernel of an IR file */
     struct obj *object; /* the kernel's object in the host program; NULL until it is created */
-    /* this object represents all kernels of an IR file, since the caller named no kernel and requested no PTX */
+    /* this object represents all kernels of an IR file, because the caller named no kernel and requested no PTX */
     bool whole_file;
     struct spec spec;
     struct neso_compile_options options; /* the options, with copied strings */
@@ -226,7 +226,8 @@ bool ptx_is_plain(const struct neso_compile_options *o);
  * does not depend on the program that contains the kernel. */
 void ptx_source_digest(struct neso_kernel *k, const struct func *f, bool is_portable, char out[PTX_SOURCE_DIGITS + 1]);
 /* ptx_info_write appends a kernel's ptx_info as one line, without a newline. ptx_info_read reads such a line, which
- * ends at `end`; `params` has the names and types of the parameters. It returns false if the line is malformed. */
+ * ends at `end`; `params` has the names and types of the parameters. ptx_info_read returns false if the line is
+ * malformed. */
 void ptx_info_write(const struct ptx_info *i, struct text *out);
 bool ptx_info_read(struct arena *a, struct ptx_info *i, const struct ptx_param *params, int nparams, int nfiles,
                    const char *s, const char *end);
@@ -323,14 +324,14 @@ bool padded_maps(struct neso_kernel *k, const struct ptx_info *info, const struc
 /* -- proofs.c -- */
 
 /* Calls neso_run_options.accessed with the proofs about k's accesses in launch l, which the interpreter executed.
- * `ran` tells whether the launch ended without an error. */
+ * `ran` is true if the launch ended without an error. */
 void proofs_tell(struct program *p, struct neso_kernel *k, const struct launch *l, bool ran);
 void proofs_free(struct program *p);
 
 /* -- cross_check.c -- */
 
-/* Compares the results of k's PTX in the emulator with those of its traced IR in the interpreter, on inputs made
- * from its first launch, l. If a pass causes a difference, replaces the code by code that is compiled without this
+/* Compares the results of k's PTX in the emulator with the results of its traced IR in the interpreter, on inputs made
+ * from the first launch, l. If a pass causes a difference, replaces the code by code that is compiled without this
  * pass. Calls options.checked. Must be called once, with k->lock held. */
 void cross_check(struct neso_kernel *k, const struct launch *l);
 

@@ -168,8 +168,8 @@ static bool read_type(struct reader *r, const struct entry *x, const struct para
 
 /* -- values -- */
 
-/* Parses the expression of an entry. The parsed text starts with as many blanks as there are characters before
- * the entry, so that columns in messages are those of the signature. */
+/* Parses the expression of an entry. The parsed text starts with as many blanks as there are characters before the
+ * entry, so that columns in messages are columns of the signature. */
 static struct ast *parse_value(struct reader *r, const struct entry *x)
 {
     struct arena *a = &r->module->arena;
@@ -271,7 +271,7 @@ static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf
         return false;
     }
     bool good = leaf->block && read_promise(r, x, (size_t)(close + 1 - x->s), &leaf->arg);
-    /* 16 also means that signature_variants adds no promise to those of the sizes and strides */
+    /* 16 also means that signature_variants adds no promises for the sizes and strides */
     leaf->arg.divisible = leaf->nsizes ? 16 : leaf->arg.divisible;
     return good;
 }

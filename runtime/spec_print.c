@@ -181,7 +181,7 @@ bool signature_print(struct neso_kernel *k, struct text *out)
     return good;
 }
 
-/* Appends the text that distinguishes this specialization from the others of its jit function. */
+/* Appends the text that distinguishes this specialization from the other specializations of its jit function. */
 static void key_text(struct neso_kernel *k, struct text *out)
 {
     const struct spec *s = &k->spec;

@@ -189,8 +189,8 @@ static bool is_ascii(const struct obj *x)
 }
 
 /* Converts x for the op print. IR types have no signedness, so this function converts unsigned values to a wider
- * signed type. This is impossible for unsigned values of 64 bits; the op's attribute `unsigned` marks such operands by
- * one bit each. */
+ * signed type. Unsigned values of 64 bits cannot be widened; the op's attribute `unsigned` marks such operands by one
+ * bit each. */
 static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);

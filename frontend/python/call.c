@@ -21,7 +21,7 @@ struct signature {
     const char *name; /* the function's name, for messages */
     int n;
     struct parameter *at;
-    struct note note; /* says where the function is defined */
+    struct note note; /* shows where the function is defined */
 };
 
 /* -- binding -- */

@@ -449,7 +449,7 @@ static void assign_sequence(struct eval *e, struct scope *s, const struct ast *t
                    parts->n - (star >= 0), n);
     if (star < 0 && n > parts->n)
         eval_raise(e, target->loc, "ValueError", ERR_unpack_many, parts->n);
-    items = obj_list(e, n, items->seq.at); /* a copy, since the assignments may change the list */
+    items = obj_list(e, n, items->seq.at); /* a copy, because the assignments may change the list */
     for (int i = 0; i < parts->n; i++) {
         if (i == star)
             eval_assign(e, s, parts->at[i]->starred.value,

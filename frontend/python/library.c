@@ -2,8 +2,8 @@
 /* library.c: implements the parts of Python's library that cannot be written in Python: functions that call the host,
  * make classes or copy objects. library.py has most of the library, library_math.c has math.
  *
- * The library contains only functions that programs with kernels use. It accesses time, environment and output only
- * through struct host, and does not access files. */
+ * The library contains only functions that programs with kernels use. The library accesses time, environment and
+ * output only through struct host, and does not access files. */
 #include "frontend/python/python.h"
 
 #include <string.h>

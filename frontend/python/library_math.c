@@ -59,7 +59,7 @@ static struct obj *math_binary(struct eval *e, struct obj **args, const struct a
                    call->loc);
 }
 
-/* Implements log (which takes an optional base), log2 and log10. */
+/* Implements log (whose base is an optional argument), log2 and log10. */
 static struct obj *math_log(struct eval *e, struct obj **args, const struct args *call)
 {
     char which = *(const char *)call->callee->data;

@@ -7,9 +7,9 @@
  *     else: ...       (no error: the clause belongs to the dropped statement)
  *     z = 2           (assign [(name z)] (int 2))
  *
- * After an error, the parser drops the innermost statement. It skips the tokens up to the end of the line, parses the
- * statement's block and clauses only to report errors in them, and continues with the next statement. So one mistake
- * usually causes only one message. */
+ * After an error, the parser drops the innermost statement. The parser skips the tokens up to the end of the line,
+ * parses the statement's block and clauses only to report errors in them, and continues with the next statement. So
+ * one mistake usually causes only one message. */
 #include "frontend/python/parse.h"
 
 #include <stdarg.h>
@@ -44,8 +44,8 @@ static _Noreturn void give_up(struct parser *p)
     longjmp(*p->recover, 1);
 }
 
-/* If an error was already reported for this line, drops the statement without a message, since the first error usually
- * causes the second. Otherwise, records that an error is reported for this line. */
+/* If an error was already reported for this line, drops the statement without a message, because the first error
+ * usually causes the second. Otherwise, records that an error is reported for this line. */
 static void once_a_line(struct parser *p, uint32_t line)
 {
     if (line == p->error_line)

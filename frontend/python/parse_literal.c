@@ -173,7 +173,7 @@ static uint32_t read_escape(struct parser *p, const struct piece *piece, uint32_
 }
 
 /* Appends the value of a piece, with its escapes replaced. The line end \r\n becomes \n; in an f-string, doubled
- * braces become single ones. */
+ * braces become single braces. */
 static void read_piece(struct parser *p, const struct piece *piece, struct text *out)
 {
     const char *s = p->src->text;

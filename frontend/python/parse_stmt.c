@@ -4,8 +4,8 @@
  *     def f(x):          (def f [(param x)] body (return (binary (name x) + (int 1))))
  *         return x + 1
  *
- * The parser first parses the target of an assignment as an expression. It checks the target when `=`, an operator like
- * `+=`, or `:` follows. */
+ * The parser first parses the target of an assignment as an expression. The parser checks the target when `=`, an
+ * operator like `+=`, or `:` follows. */
 #include "frontend/python/parse.h"
 
 #include <string.h>

@@ -9,8 +9,8 @@
  *                                  }
  *
  * The tracer handles the expression like an expression in a statement of the kernel, so it has the same meaning. In
- * addition, the user can index tiles: x[0], x[-1, 2:4] (builtins/shape.c). The function's first parameters are those
- * of the kernel, although no op uses them: reports of out-of-bounds accesses read the names of tensors from the
+ * addition, the user can index tiles: x[0], x[-1, 2:4] (builtins/shape.c). The function's first parameters are the
+ * kernel's parameters, although no op uses them: reports of out-of-bounds accesses read the names of tensors from the
  * parameters. */
 #include "frontend/python/parse.h"
 #include "frontend/trace/trace.h"

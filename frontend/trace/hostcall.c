@@ -6,9 +6,9 @@
  *
  * The op's operands are the IR values in the arguments; its site (struct host_site) stores the argument objects. When
  * the interpreter reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs the
- * function as host code. The result is a host object. The kernel holds the object's address. It can pass the result to
- * other functions, and convert it by int(), float() or a condition. If the program uses the result, and the function
- * contains only code that kernels support, the tracer does not call the function, but traces it as if it had
+ * function as host code. The result is a host object. The kernel holds the object's address. The kernel can pass the
+ * result to other functions, and convert it by int(), float() or a condition. If the program uses the result, and the
+ * function contains only code that kernels support, the tracer does not call the function, but traces it as if it had
  * @triton.jit.
  *
  * For the debugger, a site before each statement records the variables. At the end, the tracer erases the ops of these

@@ -337,7 +337,7 @@ static struct obj *getattr(struct eval *e, struct obj *self, const char *name, s
     return NULL;
 }
 
-/* Prints a tile. If the elements are pointers, prints only the type, since addresses differ from run to run. */
+/* Prints a tile. If the elements are pointers, prints only the type, because addresses differ from run to run. */
 static void show(struct eval *e, struct obj *self, struct text *out, bool repr)
 {
     const struct tile *t = obj_tile(self);

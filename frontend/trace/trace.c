@@ -7,8 +7,9 @@
  *         ...                                    return
  *                                              }
  *
- * For an operation on a tensor, the evaluator appends ops to e->trace->block. It inlines calls of jit functions. The
- * spec determines which of the kernel's parameters are constants; the others become parameters of the IR function. */
+ * For an operation on a tensor, the evaluator appends ops to e->trace->block. Calls of jit functions are inlined. The
+ * spec determines which of the kernel's parameters are constants; all other parameters become parameters of the IR
+ * function. */
 #include "frontend/python/python.h"
 #include "frontend/trace/trace.h"
 

@@ -176,7 +176,7 @@ struct value *zero_value(struct eval *e, const struct lang_type *t, struct loc a
 struct obj *constant_tensor(struct eval *e, struct obj *number, const struct lang_type *t, struct loc at);
 
 /* -- promote.c -- */
-/* Returns the common type of two operands. is_division says that the operator is a division. If `decay`, a number
+/* Returns the common type of two operands. is_division is true if the operator is a division. If `decay`, a number
  * counts as a tensor of its decayed_type. Returns NULL after an error, which it reports. */
 const struct lang_type *common_type(struct eval *e, const struct obj *a, const struct obj *b, bool is_division, bool decay,
                                     struct loc at);

@@ -188,8 +188,8 @@ static bool is_device_fault(const char *tag)
     return false;
 }
 
-/* Returns whether two tags may be those of the same fault. The tag of a fault on a GPU is that of a driver error, and
- * counts as equal to the tags of its possible causes on a CPU: an access, an assertion or a trap. */
+/* Returns whether two tags may be those of the same fault. A fault on a GPU has the tag of a driver error. This tag
+ * counts as equal to the tags of possible causes on a CPU: an access, an assertion or a trap. */
 static bool is_same_tag(const char *was, const char *is)
 {
     bool is_gpu = strcmp(was, "driver-call") == 0 || strcmp(is, "driver-call") == 0;

@@ -60,7 +60,7 @@ static void want_dotted(struct cutting *c, const char *name)
     }
 }
 
-/* Calls `each` for the names that the tree n binds in its own scope. `is_target` tells whether n is the target of an
+/* Calls `each` for the names that the tree n binds in its own scope. `is_target` is true if n is the target of an
  * assignment. */
 static void each_bound(const struct ast *n, bool is_target, void (*each)(void *user, const char *name),
                        void *user)
@@ -287,7 +287,7 @@ static size_t cut(struct cutting *c, neso_capsule_file **files)
     return n;
 }
 
-/* -- verifying that the source gives the same kernel -- */
+/* -- verifying that the source compiles to the same kernel -- */
 
 const char *capsule_find_file(void *user, const char *module, size_t *length)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cross_check.c: checks, before a kernel's first launch, that its PTX computes the same results as its traced IR. Both
- * run on the CPU.
+/* cross_check.c: checks, before a kernel's first launch, that its PTX computes the same results as its traced IR. The
+ * PTX and the traced IR both run on the CPU.
  *
  *     traced IR ──► interpreter ─┐
  *         │                      ├─► equal memory? ──no──► which pass? ──► the kernel without that pass
@@ -337,9 +337,9 @@ static void give_capsule(struct checking *c, const struct finding *x, const char
         c, &(neso_checked){.text = x->text, .pass = x->pass, .without = without, .line = x->result.line});
 }
 
-/* Compares the results of x->code, or of the kernel's own code, with those of the traced IR. After a difference, finds
- * the passes that cause it, and compiles the kernel without them. Returns true if this compilation succeeded; the
- * caller must then check the new code too. */
+/* Compares the results of x->code, or of the kernel's own code, with the results of the traced IR. After a difference,
+ * finds the passes that cause it, and compiles the kernel without them. Returns true if this compilation succeeded;
+ * the caller must then check the new code too. */
 static bool check_code(struct checking *c, struct finding *x)
 {
     struct neso_kernel copy, *k = c->kernel;

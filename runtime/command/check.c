@@ -3,10 +3,10 @@
  *
  * First the host code of a file runs until it ends or fails, and each launch compiles its kernel for a GPU
  * (launches.c). Then each kernel that the file does not launch is compiled with guessed types: the names of parameters
- * suggest which of them are pointers. The guess for one parameter after the other is changed, and a change that leaves
- * fewer errors is kept. An error is reported only if it occurs with every guess, because any other error may come from
- * a wrong guess. A function whose name occurs elsewhere in the file is not compiled alone, but as a part of the
- * kernels that call it.
+ * suggest which of them are pointers. The command changes the guess for one parameter after the other, and keeps a
+ * change that leaves fewer errors. An error is reported only if it occurs with every guess, because any other error
+ * may come from a wrong guess. A function whose name occurs elsewhere in the file is not compiled alone, but as a part
+ * of the kernels that call it.
  *
  *     def scale(X, Y, n, factor, BLOCK: tl.constexpr)        X=*fp32, Y=*fp32, n=i32, factor=i32, BLOCK=64
  **/
@@ -122,8 +122,8 @@ static struct param *find_param(struct trial *t, const char *name)
     return NULL;
 }
 
-/* Changes the guess according to messages that say what a parameter must be. Returns whether the guess has changed,
- * so that the kernel must be compiled again. */
+/* Changes the guess according to messages that name the required kind of a parameter. Returns whether the guess has
+ * changed, so that the kernel must be compiled again. */
 static bool learn(struct trial *t, neso_context *ctx)
 {
     neso_diagnostic d = {.size = sizeof d};
@@ -327,8 +327,8 @@ static void put_common(struct checking *c, const struct trial *t, neso_context *
 
 /* Finds errors about shapes that do not come from a wrong guess. Called if there are errors with every guess of types.
  * If only errors about shapes occur with the best guess, and their messages are the same for all values of the
- * constants, these errors are certain. They are not in t->common, because with a worse guess the compilation ends
- * before it finds them. */
+ * constants, these errors are certain. These errors are not in t->common, because with a worse guess the compilation
+ * ends before it finds them. */
 static void find_shape_errors(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel,
                               const char *const constants[], size_t nconstants)
 {

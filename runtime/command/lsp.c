@@ -435,7 +435,7 @@ static bool find_word(const struct document *d, const struct json *position, str
     return true;
 }
 
-/* Returns whether the name (n bytes) stands for the module triton.language in the file: "tl", or NAME after `import
+/* Returns whether the name (n bytes) denotes the module triton.language in the file: "tl", or NAME after `import
  * triton.language as NAME`. */
 static bool is_language(const char *text, const char *name, size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* manual.c: prints the parts of the manual that are made from tables, as Markdown: the language, the unsupported
- * features, the commands, and each topic of help. `make manual` inserts these parts between the handwritten pages. It
- * also prints the command's page for man(1). */
+ * features, the commands, and each topic of help. `make manual` inserts these parts between the handwritten pages.
+ * This file also prints the command's page for man(1). */
 #include "runtime/command/command.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.c: times calls as triton.testing.do_bench does. It makes many calls, records an event of the device before
- * and after each call, and clears the L2 cache before each call. On the CPU, recording an event means reading the
- * clock, and no cache is cleared.
+/* bench.c: times calls as triton.testing.do_bench does. A benchmark makes many calls, records an event of the device
+ * before and after each call, and clears the L2 cache before each call. On the CPU, recording an event means reading
+ * the clock, and no cache is cleared.
  *
  *     estimate ─► warm up (─► until two series agree) ─► clear, record, call, record, clear, record, ...
  *
@@ -35,7 +35,7 @@ static void check(struct clock *c, bool ok)
         program_raise(c->e, c->at, &c->p->fault);
 }
 
-/* Opens a benchmark. It stays open until clock_close is called or the program ends. */
+/* Opens a benchmark, which stays open until clock_close is called or the program ends. */
 static struct clock *clock_open(struct program *p, struct eval *e, struct loc at)
 {
     const struct device_class *d = p->device->class;

@@ -625,7 +625,7 @@ def perf_report(benchmarks):
             _refuse('TypeError', 'the argument of perf_report', 'a Benchmark, or a list of them', type(b).__name__)
     return lambda fn: Mark(fn, marked)
 
-# A plot is an SVG file of 480 by 320 points. Its parts are drawn in this order, each over the earlier ones: frame,
+# A plot is an SVG file of 480 by 320 points. Its parts are drawn in this order, each over the earlier parts: frame,
 # grid, bands, lines, legend.
 _width, _height, _left, _right, _top, _bottom = 480, 320, 62, 14, 14, 46
 

@@ -118,7 +118,7 @@ bool torch_is_float(enum torch_dtype d);
  * valid copy. If `write` is true, the host's copy becomes the only valid copy. Returns NULL if a copy failed. */
 char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write);
 /* Returns the address of the first element that kernels use, which is in host memory if there is no mirror. `written`
- * tells whether the kernel may write to the tensor. Returns 0 on a failure. */
+ * is true if the kernel may write to the tensor. Returns 0 on a failure. */
 uint64_t tensor_device(struct tensor_pool *p, const struct tensor *t, bool written);
 
 /* One element; integers are exact. */
@@ -131,8 +131,8 @@ struct number {
 struct number tensor_get(const char *host, const struct tensor *t, int64_t linear);
 void tensor_set(char *host, const struct tensor *t, int64_t linear, struct number x);
 
-/* tensor_map computes out[i] = f(x..., ctx). It broadcasts the n operands x to the shape of `out`, and converts
- * between dtypes. */
+/* tensor_map computes out[i] = f(x..., ctx). The function broadcasts the n operands x to the shape of `out`, and
+ * converts between dtypes. */
 typedef struct number element_function(const struct number *x, void *ctx);
 bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct tensor *const *x, element_function *f, void *ctx);
 bool tensor_broadcast_shape(const struct tensor *a, const struct tensor *b, int *rank, int64_t *shape);

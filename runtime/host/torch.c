@@ -489,7 +489,7 @@ static struct obj *run_is_available(struct eval *e, struct obj **args, const str
     (void)e;
     (void)args;
     (void)call;
-    return obj_true; /* cuda.is_available() is true, since device='cuda' works on every device of neso */
+    return obj_true; /* cuda.is_available() is true, because device='cuda' works on every device of neso */
 }
 
 /* -- torch.device -- */

@@ -22,7 +22,7 @@ static inline void torch_tick(struct eval *e, int64_t i, struct loc at)
     if (i % TURN == TURN - 1)
         torch_spend(e, TURN, at);
 }
-/* torch_make and torch_host do the same as tensor_init and tensor_host (tensor.h), but raise an exception if they fail,
+/* torch_make and torch_host work like tensor_init and tensor_host (tensor.h), but raise an exception if they fail,
  * instead of returning a failure. */
 struct tensor torch_make(struct eval *e, enum torch_dtype dtype, int rank, const int64_t *shape, struct loc at);
 char *torch_host(struct eval *e, const struct tensor *t, bool write, struct loc at);

@@ -399,7 +399,7 @@ static struct obj *reduce(struct eval *e, const struct reduction *r, struct tens
     return both;
 }
 
-/* Reduces several dimensions one after the other, and rounds only after the last one. */
+/* Reduces several dimensions one after the other, and rounds only after the last dimension. */
 static struct obj *reduce_along(struct eval *e, const struct reduction *r, struct obj *x,
                                 const struct obj *dims, bool keepdim, enum torch_dtype dtype, struct loc at)
 {
@@ -648,7 +648,7 @@ static const char *attribute_text(struct eval *e, struct obj *a, struct obj *b, 
     return NULL;
 }
 
-/* Raises an AssertionError with the text, or with `msg`, the program's message, which may be a function that takes the
+/* Raises an AssertionError with the text, or with `msg`, the program's message, which may be a function of the
  * text. */
 _Noreturn static void refuse_close(struct eval *e, const char *text, struct obj *msg, struct loc at)
 {

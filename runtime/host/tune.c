@@ -449,7 +449,7 @@ static const char *choice_path(const struct level *l, const struct obj *options,
     return path.s;
 }
 
-/* Returns the key that a choice has in records and bundles. It does not depend on the machine. */
+/* Returns the key that a choice has in records and bundles. This key does not depend on the machine. */
 static const char *choice_key(const struct level *l, struct obj *configs, struct obj *key)
 {
     struct text all, out, shown;

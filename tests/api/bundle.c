@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.c: tests that a context with a bundle compiles nothing. It launches the kernels of the bundle, even without
- * their source. It refuses other kernels, with a message that names the field of the key that differs. It also
- * refuses damaged bundles. */
+/* bundle.c: tests that a context with a bundle compiles nothing. Such a context launches the kernels of the bundle,
+ * even without their source. The context refuses other kernels, with a message that names the field of the key that
+ * differs. The context also refuses damaged bundles. */
 #include "neso.h"
 
 #include <stdio.h>

@@ -388,7 +388,7 @@ static void ask(void)
     neso_context_release(ctx);
 }
 
-/* Options whose size is not that of a version of the structure are refused, for example if the size ends inside a
+/* Options whose size is not the size of a version of the structure are refused, for example if the size ends inside a
  * pointer. The size of an older, shorter version is accepted. */
 static void sizes(void)
 {

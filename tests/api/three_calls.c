@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* three_calls.c: shows that three calls suffice to embed neso: the first makes a module of the source, the second
  * compiles a kernel, and the third launches the kernel. The test compiles vector add for a GPU and checks the PTX,
- * then runs vector add on the interpreter and checks every element. It also tests that wrong uses are refused with a
- * reason. */
+ * then runs vector add on the interpreter and checks every element. The test also checks that wrong uses are refused
+ * with a reason. */
 #include "neso.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* written.c: tests neso_param.written. It must be set for each pointer through which a kernel stores or makes an
- * atomic, also if this happens in loops, branches, tuples and functions. It must be set for all pointers if the
- * address of a store was loaded from memory or is chosen among several pointers.
- */
+/* written.c: tests neso_param.written. This member must be set for each pointer through which a kernel stores or
+ * executes an atomic, also in loops, branches, tuples and functions. It must be set for all pointers if the address of
+ * a store was loaded from memory or is chosen among several pointers.
+ **/
 #include "neso.h"
 
 #include <stdio.h>

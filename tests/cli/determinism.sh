@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Tests that the PTX of a kernel has the same bytes in every locale, from every folder,
 # in every process, and from the builds of gcc and clang (`make test` runs this test with each build, once both
-# exist). It compiles the kernels of some test programs; with EVERY set, those of all test programs.
+# exist). The test compiles the kernels of some test programs; with EVERY set, the kernels of all test programs.
 fail=0 n=0
 say() { echo "$*"; fail=1; }
 mkdir -p a/deeper/folder

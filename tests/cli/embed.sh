@@ -120,7 +120,7 @@ FAKE_TRACE=1 FAKE_FAIL=cuTensorMapEncodeTiled ./plan | grep -c 'threads 256' | g
 for call in cuCtxGetDevice cuDeviceGetAttribute cuLaunchKernelEx; do
     FAKE_FAIL=$call ./plan | grep -q 218 || say "$call fails in silence"
 done
-# A signature with parameter names has the same variants as one without names.
+# A signature with parameter names has the same variants as a signature without names.
 "$NESO" compile scale.py --signature "X=*fp32, int=i32, factor=fp32, n=i32, BLOCK=256" --variants --emit c -o named &&
     "$NESO" compile scale.py --signature "*fp32, i32, fp32, i32, 256" --variants --emit c -o plain &&
     cmp <(sed s/named/plain/g named.c) plain.c || say "--variants of a signature with names"

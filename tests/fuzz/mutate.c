@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* mutate.c: implements the mutator of the fuzz targets that read a language (Python, IR, PTX). It changes tokens and
- * lines, so that the parser accepts most of its outputs. In one case of eight, it changes single bytes, as libFuzzer
- * does by default.
+/* mutate.c: implements the mutator of the fuzz targets that read a language (Python, IR, PTX). The mutator changes
+ * tokens and lines, so that the parser accepts most of its outputs. In one case of eight, it changes single bytes, as
+ * libFuzzer does by default.
  *
  *     x = tl.load(X + i)  ─►  x = tl.load(i + i)     replaces a token by another token of the text, or of fuzz_words
  *                             x = tl.load(X + 65536) replaces a number by a constant that is a common limit

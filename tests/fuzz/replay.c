@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* replay.c: runs a fuzz target on files, without a fuzzer: on the files given as arguments, or on the target's corpus.
- * It prints the name of each file before it runs the target on the file. If the target finds a fault, the program
- * ends, so the last printed name is that of the file that shows the fault. Otherwise the last line has the number of
- * files. */
+ * The program prints the name of each file before it runs the target on the file. If the target finds a fault, the
+ * program ends, so the last printed name is the name of the file that shows the fault. Otherwise the last line has the
+ * number of files. */
 #include "tests/fuzz/mutate.h"
 
 #include <dirent.h>

@@ -70,7 +70,7 @@ static uint64_t cut(enum ptype t, swide x)
     return (uint64_t)extended(t, (uint64_t)x) & ~UINT64_C(0) >> (64 - slot_bits(t));
 }
 
-/* The ISA does not define division by zero; GPUs give all ones. */
+/* The ISA does not define division by zero; on GPUs, all bits of the result are 1. */
 static swide divided(swide x, swide y, bool remainder)
 {
     return y == 0 ? -1 : remainder ? x % y : x / y;
@@ -171,7 +171,7 @@ static uint64_t want_float(struct form f, enum ptype t, const uint64_t *bits)
     struct real x[OPERANDS];
     int width = type_bits(t);
     uint64_t sign = UINT64_C(1) << (width - 1),
-             nan = sign - 1; /* the ISA does not define this NaN; GPUs give this one */
+             nan = sign - 1; /* the ISA does not define the NaN; GPUs return this NaN */
     enum mod how = (enum mod)f.mods[0];
     for (int k = 0; k < OPERANDS; k++)
         x[k] = real_of(t, flushed(f, bits[k]));

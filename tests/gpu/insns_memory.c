@@ -2,8 +2,8 @@
 /* insns_memory.c: defines the trials of memory instructions: loads and stores of every width, vector and cache hint,
  * parameters, atomics, cp.async.
  *
- * Each of 64 threads has 16 bytes of the input and of shared memory. It stores each loaded register to 8 bytes of the
- * output. Trials of atomics have 1,024 threads with three operands each, as in insns_alu.c. */
+ * Each of 64 threads has 16 bytes of the input and of shared memory. The thread stores each loaded register to 8 bytes
+ * of the output. Trials of atomics have 1,024 threads with three operands each, as in insns_alu.c. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* insns_sums.c: tests that mma.sync and wgmma add and round by the rule of runtime/devices/emulator/sums.c, on tiles
  * of random floats. There are tiles whose floats have random or equal exponents, tiles with few nonzero products or
- * with products that cancel, and tiles with subnormal, infinite or very large floats. It also tests that sums of
- * integers wrap on overflow, with random integers and with the least and largest integers.
+ * with products that cancel, and tiles with subnormal, infinite or very large floats. The trials also test that sums
+ * of integers wrap on overflow, with random integers and with the least and largest integers.
  *
  *     few tiles (the default)    computes expected results by the rule, in integers
  *     build/gpu_insns cuda sums TILES [SEED [WORD]]      TILES tiles of each type: compares the GPU with the emulator

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* insns_tma.c: defines the trials of bulk copies. They cover tensor maps of one to five dimensions with every
+/* insns_tma.c: defines the trials of bulk copies. The trials cover tensor maps of one to five dimensions with every
  * swizzle, boxes that extend beyond each side of the tensor, and multicast.
  *
  * The elements of a box are consecutive in shared memory; dimension 0 varies fastest. In row r of 128 bytes of this
  * memory, a swizzle of W bytes moves the 16-byte chunk number c to position c ^ (r % (W / 16)) of the row. Loads set
- * elements outside of the tensor to zero, or to NaN if the map says so; stores skip these elements.
+ * elements outside of the tensor to zero, or to NaN if the map requests NaN; stores skip these elements.
  *
  * The PTX ISA does not specify the following cases; an H200 treats them as described here. A copy of a box that does
  * not begin at a multiple of 16 bytes, and a store of a box that begins at a negative coordinate, are illegal

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ops.c: compares the results of every elementwise op on every type on the GPU with those of the interpreter. The
+/* ops.c: compares the results of every elementwise op on every type on the GPU with the interpreter's results. The
  * results must be equal bit for bit; for approximate functions, they must differ by less than the error bound. The
  * kernels are generated from the table of ops, so new ops are tested automatically. tests/gpu.sh runs this program;
  * arguments name the ops to test. */

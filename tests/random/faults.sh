@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # tests/random/faults.sh [NAME...]: tests that random kernels find faults in the
 # compiler. The script inserts each fault below (or each named fault) into a copy of the compiler, and runs random
-# kernels until a kernel fails only with the fault, or until N kernels (2,000) have run. Run it manually; it takes
-# half an hour of one core. FIRST is the first seed, ARGS are additional arguments of random_kernels, JOBS is the
-# number of faults tested at once, each on one core. CHECK=1 finds faults only by the library's option `check`, and
-# compares the pass that `check` names with the fault's pass (pass_of). Two more lines then show how often the two
+# kernels until a kernel fails only with the fault, or until N kernels (2,000) have run. Run the script manually; it
+# needs half an hour of one core. FIRST is the first seed, ARGS are additional arguments of random_kernels, JOBS is
+# the number of faults tested at once, each on one core. CHECK=1 finds faults only by the library's option `check`,
+# and compares the pass that `check` names with the fault's pass (pass_of). Two more lines then show how often the two
 # passes agree, and the median time of a check. The last line is `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/../.." || exit 2

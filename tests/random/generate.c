@@ -294,8 +294,8 @@ static struct node *condition_of_tile(struct gen *g)
     return n;
 }
 
-/* Returns a small scalar integer that differs between programs or iterations. It is so small that two such integers
- * are often equal. */
+/* Returns a small scalar integer that differs between programs or iterations. The integer is so small that two such
+ * integers are often equal. */
 static struct node *small_scalar(struct gen *g, struct vtype t)
 {
     int what = below(g, 4);

@@ -272,7 +272,7 @@ static bool launch(struct device *d, const struct program *p, neso_kernel *kerne
     fetch(d, p, memory, bytes, at);
     if (ok)
         return true;
-    /* It is not a failure if the fallback without tensor maps needs more shared memory than the GPU has. */
+    /* If the fallback without tensor maps needs more shared memory than the GPU has, this is not a failure. */
     v->what = strstr(error.message, "does not fit the GPU") ? REFUSED : FAILED;
     set_kind(v, "launch", error.message);
     snprintf(v->text, sizeof v->text, "%s", error.message);

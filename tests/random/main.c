@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c: generates random kernels and judges them. It shrinks kernels that fail, prints them, and writes them as
- * programs.
+/* main.c: generates random kernels and judges them. This program shrinks kernels that fail, prints them, and writes
+ * them as programs.
  *
  *     random_kernels [N] [SEED] [OPTION...]    N kernels (default 500) from SEED on (default: the time)
  *         cuda          also run on the GPU         jobs=N       run N processes
@@ -368,7 +368,7 @@ static double seconds_left(const struct run *r)
     return left < SECONDS_EACH ? left : SECONDS_EACH;
 }
 
-/* Shrinks and reports one failure of each kind; counts the others. */
+/* Shrinks and reports one failure of each kind; counts the other failures. */
 static void report(const struct run *r, struct attempt *shared)
 {
     struct {

@@ -2,8 +2,8 @@
 /* plain.c: generates kernels that do one thing, like most kernels of users. There are three kinds. Products of two
  * matrices compute one tile in each program. Kernels over rows read each row in blocks: once for each number that they
  * compute from the row, and once more to write results. Index kernels compute the coordinates of elements from their
- * linear indices. Passes that transform whole kernels apply to these kernels, but rarely to those of generate.c, which
- * mix all statements. */
+ * linear indices. Passes that transform whole kernels apply to these kernels, but rarely to the kernels of generate.c,
+ * which mix all statements. */
 #include "tests/random/generate.h"
 
 /* -- tiles of a matrix -- */

@@ -460,8 +460,8 @@ static void indent(const struct printer *q, int depth)
         text_str(q->out, "    ");
 }
 
-/* Prints the offset of the first element that a store writes. It differs for each program and each iteration of the
- * loop. */
+/* Prints the offset of the first element that a store writes. This offset differs for each program and each iteration
+ * of the loop. */
 static void store_base(const struct printer *q, const struct stmt *s)
 {
     int64_t slot = shape_size(q->p, &s->e[0]->type.shape), base = s->region ? s->region->base : s->base;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* products.c: generates dots in expressions, and loops of dots like those of users. Operands are loaded by computed
- * pointers, advancing pointers, block pointers or descriptors; some are transposed, masked or computed. A loop may
- * have several dots, chained or independent, and a computation on the result (an epilogue). */
+/* products.c: generates dots in expressions, and loops of dots like the loops that users write. Operands are loaded by
+ * computed pointers, advancing pointers, block pointers or descriptors; some are transposed, masked or computed. A
+ * loop may have several dots, chained or independent, and a computation on the result (an epilogue). */
 #include "tests/random/generate.h"
 
 struct product_kind {

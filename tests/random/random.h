@@ -100,7 +100,7 @@ struct vtype {
 
 /* -- nodes -- */
 
-/* The kinds of nodes, and their text. In the text, $0 to $5 stand for operands, $* for all operands, $: for all but
+/* The kinds of nodes, and their text. In the text, $0 to $5 represent operands, $* for all operands, $: for all but
  * the first, $S for the shape, $T for the element type, $A for `axis`, $B for `other`, $P for the permutation, $W for
  * the word, $C for a cast to the element type if the function may return a wider type, and $N for the program's
  * number. placeholder() in print.c also defines placeholders for arguments of single functions, such as $K for
@@ -195,7 +195,8 @@ struct buffer {
     char name[12];
     enum elem elem;
     struct range range;   /* the range of an input's elements */
-    /* for inputs and atomics, the binary logarithm of the number of elements; for outputs, stmt.slot gives the size */
+    /* for inputs and atomics, the binary logarithm of the number of elements; for outputs, stmt.slot determines the
+     * size */
     int log_count;
     int64_t a, b, c, modulus, minus; /* element i is ((i a + b) % 65521 c % modulus - minus) 2^scale */
     int scale;

@@ -253,8 +253,7 @@ struct node *value_broadcast(struct gen *g, struct vtype t, int depth)
     return value(g, t, depth);
 }
 
-/* Returns a constant operand. It is often a constant for which the compiler may simplify the operation, such as 0, 1
- * or -1. */
+/* Returns a constant operand. Often, the compiler may simplify an operation with this constant, such as 0, 1 or -1. */
 static struct node *constant_operand(struct gen *g, const struct vtype *t)
 {
     int what = below(g, 10);

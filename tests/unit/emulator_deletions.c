@@ -250,12 +250,12 @@ static const char idle[] = "the only warpgroup has waited for all that it multip
                   over[] = "asked once: in the emulator's order that phase is over by then",
                   none[] = "of the last round: nothing is written to the slot that it says is free",
                   next[] = "of the last piece but one: the next group has its copy too";
-/* The text `own` tells why no barrier is needed before the stores of the result tile. The tile (two panels of 128
+/* The text `own` explains why no barrier is needed before the stores of the result tile. The tile (two panels of 128
  * rows of 128 bytes) reuses the memory of stages 0 and 1 of the ring buffer of A, each of which is such a panel.
  * Warpgroup g stores rows 64 g to 64 g + 63 of both panels. These bytes were read only by the warpgroup's own wgmmas,
- * for which it has waited, and were written by copies, for which it has waited at mbarriers. If the rows of A have 64
- * bytes, the tile overlaps B and rows of A that the other warpgroup reads. Then the barrier is needed, and the
- * emulator reports an error without it. */
+ * for which the warpgroup has waited, and were written by copies, for which it has waited at mbarriers. If the rows of
+ * A have 64 bytes, the tile overlaps B and rows of A that the other warpgroup reads. Then the barrier is needed, and
+ * the emulator reports an error without it. */
 static const struct loss harmless[] = {
     {"a CTA a tile", "bar.sync", 1, idle},
     {"rings, roles, CTAs that stay", "setmaxnreg.inc", 1, enough},

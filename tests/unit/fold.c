@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fold.c: tests that folding preserves results. It executes random functions before and after folding, and compares
- * the values that they store. The functions have all integer ops, comparisons, selects and casts, on scalars and
- * tiles, and many constants for which folding has a rule. */
+/* fold.c: tests that folding preserves results. The test executes random functions before and after folding, and
+ * compares the values that they store. The functions have all integer ops, comparisons, selects and casts, on scalars
+ * and tiles, and many constants for which folding has a rule. */
 #include "opt/passes.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layout.c: tests the layout algebra by brute force. It enumerates all places (a register of a lane of a warp),
+/* layout.c: tests the layout algebra by brute force. The test enumerates all places (a register of a lane of a warp),
  * simulates conversions by moving the number of each element from place to place, and counts accesses to banks. */
 #include "ir/layout/layout.h"
 #include "ir/params.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* layout_matrix.c: tests the loads of dot operands by ldmatrix. It simulates ldmatrix lane by lane, for each operand
- * of each mma instruction, on tiles that are stored in shared memory by row and by column. */
+/* layout_matrix.c: tests the loads of dot operands by ldmatrix. The test simulates ldmatrix lane by lane, for each
+ * operand of each mma instruction, on tiles that are stored in shared memory by row and by column. */
 #include "ir/target/fragments.h"
 #include "tests/unit/test.h"
 

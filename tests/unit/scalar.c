@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* scalar.c: compares every elementwise op, on special and random operands of every type, with a second implementation
- * in 128 bits. It computes integers as __int128, and floats as __float128 and then rounds the result. */
+ * in 128 bits. This implementation computes integers as __int128. It computes floats as __float128, and then rounds
+ * the result. */
 #include "ir/ir.h"
 #include "tests/unit/test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test.h: the framework of unit tests. `TEST(name) { CHECK(x == 1); }` in a file that includes this header defines a
- * test. The header defines main, which runs all tests (or those named as arguments) and prints `N passed, N
+ * test. The header defines main, which runs all tests (or the tests named as arguments) and prints `N passed, N
  * failed`. */
 #ifndef NESO_TESTS_TEST_H
 #define NESO_TESTS_TEST_H

@@ -8,8 +8,8 @@
 enum { WIDEST = 128 };
 
 /* Returns the address from which the instruction reads element (mn, k) of the part that starts at `start`, according
- * to the tables of descriptors in the PTX ISA. The swizzle of 32, 64 or 128 bytes XORs the 1, 2 or 3 address bits
- * from bit 7 up into those from bit 4 up. */
+ * to the tables of descriptors in the PTX ISA. The swizzle of 32, 64 or 128 bytes XORs the 1, 2 or 3 address bits from
+ * bit 7 up into the bits from bit 4 up. */
 static uint32_t hardware_address(const struct wgmma_view *v, uint32_t start, int elem_bytes, int mn, int k)
 {
     static const int widths[] = {16, 128, 64, 32};
@@ -34,7 +34,7 @@ static uint32_t offset_of(const struct layout *l, int row, int column)
     return UINT32_MAX;
 }
 
-/* Returns whether the hardware reads every element of every part from the address that the layout gives it. */
+/* Returns whether the hardware reads every element of every part from the element's address in the layout. */
 static bool reads_all(const struct layout *l, const struct wgmma_view *v, int elem_bytes, int mn_dim, int mn,
                       int k)
 {

@@ -114,8 +114,8 @@ struct judged {
 bool rules_tell(const char *name);
 /* Returns whether the value `to` of a cost is better than the value `from`. */
 bool rules_is_better(const char *name, double from, double to);
-/* Returns the verdict by costs alone. Sets x->note to the costs that changed: first those that decide the verdict,
- * then those that grew within the bounds of their rules, then those that are better. */
+/* Returns the verdict by costs alone. Sets x->note to the costs that changed: first the costs that decide the verdict,
+ * then the costs that grew within the bounds of their rules, then the costs that are better. */
 enum verdict rules_compare(struct judged *x, double threshold);
 
 /* A line "# bench: KERNEL COST <= N" of a program. */

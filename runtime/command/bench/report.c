@@ -646,7 +646,7 @@ static void put_markdown_table(const struct judgement *j, bool changed, FILE *f)
     put_markdown_costs(j, changed, f);
 }
 
-/* Writes the rows that changed, and puts the others into a collapsed section. */
+/* Writes the rows that changed, and puts all other rows into a collapsed section. */
 static void write_markdown(const struct judgement *j, FILE *f)
 {
     fprintf(f, "### neso bench: %zu slower, %zu faster, %zu undecided, %zu same (%s)\n\n",

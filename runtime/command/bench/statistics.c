@@ -3,7 +3,7 @@
  * distribution and outliers, they are multiples of the clock's resolution, and they drift. So this file uses only
  * medians and ranks, on which a few outliers have little effect.
  *
- * The times of one round are in the order of measurement. Consecutive times are correlated, since they have similar
+ * The times of one round are in the order of measurement. Consecutive times are correlated, because they have similar
  * clock rates and temperatures. So n consecutive times carry less information than n independent times. Each round is
  * therefore divided into five stretches of consecutive times, and confidence intervals are computed from the medians
  * of these stretches, which are nearly independent.

@@ -7,8 +7,8 @@
  *         add.c   the PTX of each variant, and a table of their promises; a launch uses the first variant whose
  *                 promises its arguments keep
  *
- * The generated text is valid C11 and C++17. It contains PTX as a string literal, with one source line for each line of
- * PTX. */
+ * The generated text is valid C11 and C++17. The text contains PTX as a string literal, with one source line for each
+ * line of PTX. */
 #include "runtime/command/embed/embed.h"
 
 #include <ctype.h>
@@ -352,7 +352,8 @@ static int put_source(struct embedding *e)
 {
     fprintf(e->to, "/* %s.c: see %s.h. */\n#include \"%s.h\"\n\n", e->name, e->name, e->name);
     put_filled(e, driver);
-    /* The C standard guarantees string literals of 4,095 characters only; GCC and clang accept longer ones. */
+    /* The C standard guarantees string literals of 4,095 characters only; GCC and clang accept longer string
+     * literals. */
     fputs("#ifdef __GNUC__\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n#endif\n\n", e->to);
     for (int i = 0; i < e->nimages; i++)
         if (put_ptx(e, i))

@@ -84,8 +84,8 @@ static int check_builds(const struct given *g)
     return GOOD;
 }
 
-/* Returns the command line for one build. The second build has the options of the first, except those for which the
- * command line gives another value (--to-...). */
+/* Returns the command line for one build. The second build has the options of the first build, except options for
+ * which the command line has another value (--to-...). */
 static struct given given_for(const struct given *g, int side)
 {
     struct given x = *g;
@@ -195,7 +195,7 @@ static void name_decision(struct buffer *out, const struct json *x)
     put_string(out, text_of(json_member(x, "pass")));
 }
 
-/* Compares the decisions of both builds, except those of clean-up passes, whose changes only follow from other
+/* Compares the decisions of both builds, except decisions of clean-up passes, which only follow from other
  * decisions. */
 static void compare_decisions(struct comparison *c)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// inspect.js: the page's state: one build, or two of which the first is the base; under `neso inspect --serve` also the
-// form that asks the server for other builds. The page's data is {"builds": [BUILD] or [BASE, BUILD], "serve": {...}}.
+// inspect.js: manages the page's state: one build, or two builds of which the first is the base. Under `neso inspect --serve`,
+// the page also has a form that requests other builds from the server. The page's data is {"builds": [BUILD] or [BASE, BUILD], "serve": {...}}.
 
 const $ = id => document.getElementById(id);
 function el(tag, attributes, ...children) {
@@ -55,7 +55,7 @@ addEventListener("resize", () => {
 
 /* -- live: the form, the editor, and the server's answers -- */
 
-const fields = {}; /* the form's fields by their names in the address */
+const fields = {}; /* maps the names in the page's address to the form's fields */
 let edited = null; /* the source as edited in the page; null: the file's source */
 let asked = 0;
 
@@ -69,7 +69,7 @@ function query() {
         if (field.value) q.set(name, field.value);
     return q.toString();
 }
-/* Shows in the list of launches the one whose values the fields have: "as typed" if there is none. */
+/* Selects, in the list of launches, the launch whose values the fields have; if there is none, selects "as typed". */
 let launches = null;
 function showLaunch() {
     if (!launches) return;
@@ -77,8 +77,8 @@ function showLaunch() {
     const at = given.serve.launches.findIndex(l => names.every(name => !fields[name].value || fields[name].value === l[name]));
     launches.value = at < 0 ? "" : String(at);
 }
-/* Requests a build: first what is quick, then also (`complete`) the promises that would make decisions better, and what ptxas
-   made, if there is one: both take longer than all other steps. */
+/* Requests a build without the slow parts, and shows it. Then calls itself with `complete`, to request the build with the slow
+   parts: the promises that would improve decisions, and, if ptxas is installed, its output. */
 async function rebuild(complete) {
     const number = ++asked, began = performance.now();
     const post = edited === null ? {} : {method: "POST", headers: {"Content-Type": "text/x-python"}, body: edited};

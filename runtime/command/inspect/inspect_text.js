@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// inspect_text.js: the panes of the page: texts in colours, linked by source line; for two builds their texts side by side.
+// inspect_text.js: draws the panes of the page: texts in colours, linked by source line. For two builds, the texts are side by side.
 
 /* -- colours of text -- */
 
@@ -60,7 +60,7 @@ function displayed(stage, s, details) {
                                  : s;
 }
 
-/* Returns the rows of a stage: {text, number, line, file, position, samples}. Omits lines that only give a source
+/* Returns the rows of a stage: {text, number, line, file, position, samples}. Omits lines that contain only a source
  * place. */
 function rowsOf(build, stage, details) {
     const rows = [], text = stage.text.replace(/\n$/, "").split("\n");
@@ -127,7 +127,7 @@ function words(d) {
 /* -- panes of one build -- */
 
 let panes = [];
-const kept = {}; /* what the user chose in a pane, by its title */
+const kept = {}; /* maps a pane's title to the user's choices in the pane */
 
 function fillPane(pane) {
     const stage = pane.stages[pane.at], before = stage.kind === "ir" && pane.at > 0 ? pane.stages[pane.at - 1] : null;
@@ -277,8 +277,8 @@ function showLive(reg) {
 
 /* -- two builds side by side -- */
 
-/* Returns a line without the numbers of registers, labels, layouts and addresses; lines whose results are equal count
- * as equal. */
+/* Returns a line without the numbers of registers, labels, layouts and addresses. Two lines count as equal if their keys
+ * are equal. */
 function keyOf(kind, s) {
     if (kind === "python") return s;
     if (kind === "sass")
@@ -298,7 +298,7 @@ function align(x, y) {
     }
     while (xn > first && yn > first && x[xn - 1] === y[yn - 1]) tail.unshift([--xn, --yn]);
     const rows = xn - first, columns = yn - first, wide = columns + 1;
-    if (rows * columns > 16e6) { /* too much to compare: treats all lines as different */
+    if (rows * columns > 16e6) { /* the table would be too large, so all lines count as different */
         for (let i = first; i < xn; i++) pairs.push([i, -1]);
         for (let k = first; k < yn; k++) pairs.push([-1, k]);
         return pairs.concat(tail);
@@ -320,7 +320,7 @@ function align(x, y) {
     return pairs.concat(tail);
 }
 
-/* Pairs removed lines with added ones, so that the page shows them side by side. */
+/* Pairs removed lines with added lines, so that the page shows them side by side. */
 function facing(pairs) {
     const out = [];
     for (let i = 0; i < pairs.length;) {

@@ -118,7 +118,7 @@ function showInstructions() {
     $("instructions").replaceChildren(table);
 }
 
-/* -- what ncu measured -- */
+/* -- measurements of ncu -- */
 
 function stallText(x) {
     const stalls = Object.entries(x.stalls || {}).sort((a, b) => b[1] - a[1]).filter(s => s[1] > 0).slice(0, 6);
@@ -247,7 +247,7 @@ function showSchedules() {
 
 /* -- registers -- */
 
-const UNNAMED = "addresses, temporaries"; /* registers that hold no value of the last IR */
+const UNNAMED = "addresses, temporaries"; /* the group of registers that hold no value of the last IR */
 /* Groups the live ranges of registers by the value of the IR that they hold. */
 function groupsOf(b) {
     const all = new Map();
@@ -368,7 +368,7 @@ function tilesOf(stage) {
     for (const t of tiles.values()) t.text = layouts[t.name] || "";
     return [...tiles.values()].filter(t => t.shape.reduce((a, b) => a * b) > 1);
 }
-/* Returns for each element the first place that holds it: [register, lane, warp] or [offset]. */
+/* Returns, for each element, the first place that holds the element: [register, lane, warp] or [offset]. */
 function owners(t) {
     const strides = t.shape.map((_, i) => t.shape.slice(i + 1).reduce((a, b) => a * b, 1)),
           total = t.shape.reduce((a, b) => a * b);

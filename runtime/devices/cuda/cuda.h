@@ -93,8 +93,8 @@ enum {
     /* JIT options */
     CU_INFO_LOG = 3, CU_INFO_LOG_BYTES = 4, CU_ERROR_LOG = 5, CU_ERROR_LOG_BYTES = 6, CU_LINE_INFO = 13,
     CU_COOPERATIVE = 2, CU_CLUSTER_DIMENSION = 4, CU_PRIORITY = 8, /* launch attributes */
-    /* constants of tensor maps; the driver's constants for types, swizzles and fills have the same values as those of
-     * tensormap.h */
+    /* constants of tensor maps; the driver's constants for types, swizzles and fills have the same values as the
+     * constants of tensormap.h */
     CU_NO_INTERLEAVE = 0, CU_PROMOTE_128 = 2
 };
 

@@ -396,7 +396,7 @@ static void tell(const struct counted_kernel *k, uint64_t key, const uint64_t *v
     }
 }
 
-/* Reports the counters of the whole kernel first, then those of its lines in order. */
+/* Reports the counters of the whole kernel first, then the counters of its lines in order. */
 static void tell_kernel(const struct counted_kernel *k, neso_counts_fn *each, void *user)
 {
     for (uint64_t key = 0; key != UINT64_MAX;) {

@@ -160,8 +160,8 @@ static bool is_limit(enum error e)
     return budget_ends(e) || e == ERR_steps;
 }
 
-/* Ends the launch if its budget is exhausted. Called once per INSNS_UNASKED instructions of the cluster, which take at
- * most some milliseconds. */
+/* Ends the launch if its budget is exhausted. Called once per INSNS_UNASKED instructions of the cluster; executing so
+ * many instructions takes at most some milliseconds. */
 static void ask(struct emu_warp *w, const struct emu_insn *in)
 {
     enum { INSNS_UNASKED = 16 };
@@ -536,8 +536,8 @@ static bool run_cluster(struct grid *g, struct resident *r)
 
 /* Called at the start of a worker (n = 0), and after a turn of one of its n clusters ended before the cluster did:
  * that cluster may wait for a cluster that has not started. Returns the number of clusters among which the worker
- * should alternate. This is 1 at the start, and then twice as many as before. More than 2 clusters must fit into
- * RESIDENT_BYTES_MOST of memory. */
+ * should alternate. This number is 1 at the start, and then twice as large as before. More than 2 clusters must fit
+ * into RESIDENT_BYTES_MOST of memory. */
 static int wanted_residents(struct resident *const *residents, int n)
 {
     int most = n ? (int)(RESIDENT_BYTES_MOST / residents[0]->bytes) : 1;

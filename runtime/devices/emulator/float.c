@@ -105,7 +105,7 @@ BOTH(div, x / y, x / y)
 BOTH(fma, fmaf(x, y, z), fma(x, y, z))
 BOTH(sqrt, sqrtf(x), sqrt(x))
 
-/* Implements .sat: clamps a result to the range from 0 to 1. NaN and -0 give +0. */
+/* Implements .sat: clamps a result to the range from 0 to 1. NaN and -0 become +0. */
 static float saturated(float x)
 {
     return x > 0 ? fminf(x, 1) : 0;

@@ -21,7 +21,7 @@ enum {
     VARIABLES_MOST = 1 << 24 /* bytes */
 };
 
-/* A declaration such as `.reg .b32 %r<9>`. It declares the registers `first` to `first + count - 1`. */
+/* A declaration such as `.reg .b32 %r<9>`. The declaration declares the registers `first` to `first + count - 1`. */
 struct declaration {
     const char *prefix;
     size_t prefix_len;
@@ -124,9 +124,9 @@ static bool same(const char *s, size_t len, const char *other)
     return strlen(other) == len && memcmp(s, other, len) == 0;
 }
 
-/* Reads a constant (PTX ISA, "Constants"), and sets *bits to its kind: 0 for a decimal or hexadecimal integer; 32 or 64
- * for the bits of a float after 0f or 0d; EMU_DECIMAL for a decimal number with a point, which this function returns as
- * a double, since the instruction's type is not known yet. */
+/* Reads a constant (PTX ISA, "Constants"), and sets *bits to its kind: 0 for a decimal or hexadecimal integer; 32 or
+ * 64 for the bits of a float after 0f or 0d; EMU_DECIMAL for a decimal number with a point, which this function
+ * returns as a double, because the instruction's type is not known yet. */
 static uint64_t number(struct loader *l, int *bits)
 {
     *bits = 0;

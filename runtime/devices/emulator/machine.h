@@ -169,8 +169,8 @@ struct emu_written {
 bool emu_check_operands(const struct emu_insn *in, struct emu_written *w, char *text, size_t room);
 
 /* -- words.c -- */
-/* Returns whether the words after the mnemonic are valid. They are the text from s to `end`, with a dot before each
- * word. */
+/* Returns whether the words after the mnemonic are valid. The words are the text from s to `end`, with a dot before
+ * each word. */
 bool emu_words_fit(int code, const char *s, const char *end);
 
 /* -- decode.c -- */
@@ -255,9 +255,9 @@ struct emu_group {
 };
 
 /* The recorded accesses to a byte of shared memory. The times of a cluster are greater than those of the previous
- * cluster in the same memory, so a new cluster ignores the records of the previous one; begin_cluster clears them only
- * before the times could overflow. If there are more than READERS reads of which none is ordered before the newest,
- * only READERS of them are recorded, including the oldest and the newest. */
+ * cluster in the same memory, so a new cluster ignores the records of the previous cluster. begin_cluster clears the
+ * records only before the times could overflow. If there are more than READERS reads of which none is ordered before
+ * the newest, only READERS of them are recorded, including the oldest and the newest. */
 enum { READERS = 3, COPY_generic = 1, COPY_async = 2 };
 struct emu_shadow {
     uint32_t written, read[READERS]; /* times of the accesses; 0: none */
@@ -361,8 +361,8 @@ struct emu_warp {
     struct emu_cta *cta;
     int index;
     int actor;        /* the actor of the warp's own accesses */
-    /* the program to which the warp's accesses to global memory belong: that of the CTA, or own_party if programs are
-     * packed */
+    /* the program to which the warp's accesses to global memory belong: the CTA's program, or own_party if programs
+     * are packed */
     struct race_party *party, own_party;
     int pc;
     uint32_t mask;    /* the lanes of the current group; 0: none */

@@ -164,7 +164,7 @@ static uint32_t result(const struct shape *s, double sum)
 }
 
 /* Computes mma.sync of fp8. Hopper has no such instruction, so this function does the same as the code that ptxas
- * generates for it. It converts the elements to f16. A first mma sums the products of the two low elements of each
+ * generates for it. The elements are converted to f16. A first mma sums the products of the two low elements of each
  * word, and a second mma adds the products of the two high elements to this sum. An f32 addition then adds c. */
 static void multiply_fp8(const struct emu_dot *m, struct emu_dot *halves)
 {

@@ -143,8 +143,8 @@ struct frame {
 };
 
 typedef void step_function(struct frame *f, const struct step *s);
-/* the step function of each op; interpreter.c has those of control flow, memory.c has those of memory ops, and ops.c
- * has all others */
+/* the step function of each op; interpreter.c has the step functions of control flow, memory.c has those of memory
+ * ops, and ops.c has all other step functions */
 extern step_function *const interpreter_steps[OP_count];
 void interpreter_block(struct frame *f, const struct code *c);
 step_function step_for, step_while, step_if, step_return, step_address;
@@ -266,8 +266,8 @@ void interpreter_mark_addresses(struct map *marked, const struct block *b);
 bool interpreter_may_wrap(const struct map *marked, const struct op *o);
 /* Returns whether the arithmetic of step s, an op on i32 that was just executed, has overflowed. */
 bool interpreter_wraps(const struct frame *f, const struct step *s);
-/* Stops the launch with a report if an accessed address differs from the address that arithmetic without overflow would
- * give. */
+/* Stops the launch with a report if an accessed address differs from the result of the address arithmetic without
+ * overflow. */
 void interpreter_check_wraps(struct frame *f, const struct step *s, const uint64_t *p, const char *mask);
 
 #endif

@@ -83,7 +83,7 @@ int interpreter_origin(struct arena *a, const struct value *pointer)
 
 /* -- bounds -- */
 
-/* Returns the only buffer in which an access at `at` is valid; NULL if there is none. This is the buffer of the
+/* Returns the only buffer in which an access at `at` is valid; NULL if there is none. The valid buffer is that of the
  * parameter from which the pointer was computed, if this parameter is known; otherwise, the last buffer that begins at
  * or below `at`. The caller checks the bounds. */
 static const struct cpu_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)

@@ -73,7 +73,8 @@ static void step_elementwise(struct frame *f, const struct step *s)
 {
     const struct op *o = s->op;
     const void *x[3] = {step_in(f, s, 0), step_in(f, s, 1), step_in(f, s, 2)};
-    /* The type in which the op computes. For a select, it is the type of the values, not that of the condition. */
+    /* The type in which the op computes. For a select, this is the type of the values, not the type of the
+     * condition. */
     enum dtype type = step_dtype(op_opnd(o, o->code == OP_select ? 1 : 0));
     if (!scalar_eval(&op_info[o->code], o->code, type, step_dtype(&o->results[0]), o->attrs, o->nattrs,
                      step_elems(f, s), step_out(f, s), x))

@@ -60,8 +60,8 @@ struct float_trace {
     bool refuses_reads; /* a load of an element that the launch has stored makes the launch uncertain */
     bool no_memory;
     /* The launch is uncertain if another rounding or order could change the result of a comparison, a conversion to
-     * integers, an atomic, or a second store to an element. It is also uncertain if refuses_reads is set and a load has
-     * read an element that the launch has stored. */
+     * integers, an atomic, or a second store to an element. The launch is also uncertain if refuses_reads is set and a
+     * load has read an element that the launch has stored. */
     bool is_uncertain;
     struct loc uncertain_at;
     struct trace_birth births[BIRTHS_MOST];

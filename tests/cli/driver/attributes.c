@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* attributes.c: launches kernels with launch options on the fake driver, which prints the options (FAKE_TRACE). It
- * also calls neso_kernel_function, which must fail if launches of the kernel need a plan. */
+/* attributes.c: launches kernels with launch options on the fake driver, which prints the options (FAKE_TRACE). The
+ * program also calls neso_kernel_function, which must fail if launches of the kernel need a plan. */
 #include "neso.h"
 
 #include <stdio.h>

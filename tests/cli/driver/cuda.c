@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda.c: a fake CUDA driver for tests, which needs no GPU. It allocates memory with malloc, and its kernels do
- * nothing. Environment variables control it. The call that FAKE_FAIL names fails, and FAKE_LOG is then the
- * assembler's log. If FAKE_TRACE is set, the driver prints launches. For each image that is loaded, it writes a line
- * to the file FAKE_LOADED: "ptx" or "code". A thread of a kernel has FAKE_REGISTERS registers. Timed calls take FAKE_MS milliseconds. The test in which each call
- * fails in turn (failures.c) sets fake.until, and then reads which call failed and how many objects were not
- * released. */
+/* cuda.c: a fake CUDA driver for tests, which needs no GPU. The fake driver allocates memory with malloc, and its
+ * kernels do nothing. Environment variables control the driver. The call that FAKE_FAIL names fails, and FAKE_LOG is
+ * then the assembler's log. If FAKE_TRACE is set, the driver prints launches. For each image that is loaded, it writes
+ * a line to the file FAKE_LOADED: "ptx" or "code". A thread of a kernel has FAKE_REGISTERS registers. Timed calls take
+ * FAKE_MS milliseconds. The test in which each call fails in turn (failures.c) sets fake.until, and then reads which
+ * call failed and how many objects were not released. */
 #include "runtime/devices/cuda/cuda.h"
 
 #include "tests/cli/driver/fake.h"

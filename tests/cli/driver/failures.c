@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* failures.c: compiles, loads, launches and releases five kernels. It repeats this for each kernel in two series of
- * runs. In run i of the first series, allocation number i fails; in run i of the second series, driver call number i
- * fails. A series ends when a run succeeds. With a stride of n, only every nth allocation fails. Every failure must be
- * reported with its reason, and all memory and driver objects must be released. The test needs the fake driver (cuda.c)
- * as libcuda.so.1. */
+/* failures.c: compiles, loads, launches and releases five kernels. The test repeats these steps for each kernel in two
+ * series of runs. In run i of the first series, allocation number i fails; in run i of the second series, driver call
+ * number i fails. A series ends when a run succeeds. With a stride of n, only every nth allocation fails. Every
+ * failure must be reported with its reason, and all memory and driver objects must be released. The test needs the
+ * fake driver (cuda.c) as libcuda.so.1. */
 #include "neso.h"
 #include "tests/cli/driver/fake.h"
 

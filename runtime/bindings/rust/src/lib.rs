@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Compiles and launches Triton kernels through `libneso`. `neso.h` says what each function does.
+//! Compiles and launches Triton kernels through `libneso`. `neso.h` documents each function.
 use std::{ffi::{CStr, CString}, os::raw::{c_char, c_int, c_void}};
 use std::{marker::PhantomData, ptr::{null, null_mut}};
 
@@ -7,7 +7,7 @@ type Ptr = *mut c_void;
 type Const = *const c_void;
 type Str = *const c_char;
 
-/// neso_compile_options on a machine of 64 bits: zeros are the defaults. The library refuses another size.
+/// neso_compile_options on a machine of 64 bits: zeros are the defaults. The library rejects a struct of another size.
 #[repr(C)]
 struct CompileOptions { size: usize, signature: Str, target: Str, others: [u64; 17] }
 #[repr(C)]
@@ -37,7 +37,7 @@ extern "C" {
     fn neso_memory_read(context: Ptr, to: Ptr, address: u64, bytes: usize) -> c_int;
 }
 
-/// A failed call: the status's number in neso.h (1 is NESO_INVALID), and the messages.
+/// A failed call: the number of its status in neso.h (1 is NESO_INVALID), and the messages.
 #[derive(Debug)]
 pub struct Error { pub status: i32, pub text: String }
 impl std::fmt::Display for Error {
@@ -55,10 +55,10 @@ impl Drop for Handle {
     fn drop(&mut self) { unsafe { (self.1)(self.0) } }
 }
 
-/// A context with a device. Only one thread at a time may use it and the objects made from it.
+/// A context with a device. Only one thread at a time may use the context and the objects made from it.
 pub struct Context(Handle);
 impl Context {
-    /// `device` is "best", "cuda", "cuda:1", "emulator", "interpreter", or "" for none, which suffices to compile.
+    /// `device` is "best", "cuda", "cuda:1", "emulator" or "interpreter"; "" means no device, which suffices to compile.
     pub fn new(device: &str) -> Result<Context> {
         let mut context = Context(Handle(null_mut(), neso_context_release));
         let status = unsafe { neso_context_create(null(), &mut context.0.0) };
@@ -81,14 +81,14 @@ impl Context {
         self.check(unsafe { neso_module_from_source(self.0.0, name.as_ptr(), at, text.len(), &mut module.0.0) })?;
         Ok(module)
     }
-    /// The kernels of a bundle; from then on the context compiles nothing.
+    /// Returns the kernels of a bundle; from then on, the context compiles nothing.
     pub fn bundle(&self, name: &str, text: &str) -> Result<Module<'_>> {
         let (name, mut module) = (c_string(name)?, Module(Handle(null_mut(), neso_module_release), self));
         self.check(unsafe { neso_context_use_bundle(self.0.0, name.as_ptr(), text.as_ptr().cast(), text.len()) })?;
         self.check(unsafe { neso_module_from_bundle(self.0.0, &mut module.0.0) })?;
         Ok(module)
     }
-    /// Memory of the device with these elements.
+    /// Allocates memory of the device, and copies the elements to it.
     pub fn buffer<T: Number>(&self, values: &[T]) -> Result<Buffer<'_, T>> {
         let mut buffer = Buffer { address: 0, count: values.len(), context: self, of: PhantomData };
         let bytes = std::mem::size_of_val(values);
@@ -100,7 +100,7 @@ impl Context {
 
 pub struct Module<'a>(Handle, &'a Context);
 impl<'a> Module<'a> {
-    /// `signature` as for `neso compile`; `target` None: the device's.
+    /// Compiles a kernel. `signature` is as for `neso compile`; if `target` is None, compiles for the device's target.
     pub fn compile(&self, name: &str, signature: &str, target: Option<&str>) -> Result<Kernel<'a>> {
         let (name, signature, target) = (c_string(name)?, c_string(signature)?, target.map(c_string).transpose()?);
         let mut options: CompileOptions = unsafe { std::mem::zeroed() };
@@ -123,7 +123,7 @@ impl Kernel<'_> {
     /// Launches a grid on the default stream; each value must have the type of its parameter.
     ///
     /// # Safety
-    /// The kernel must access only elements of its buffers: a GPU does not check that (the interpreter does).
+    /// The kernel must access only elements of its buffers. A GPU does not check this; the interpreter does.
     pub unsafe fn launch(&self, grid: [u32; 3], values: &[&dyn Value]) -> Result<()> {
         let (count, got) = (neso_kernel_param_count(self.0.0), values.len());
         if count != got {
@@ -166,12 +166,12 @@ impl<T> Drop for Buffer<'_, T> {
     fn drop(&mut self) { unsafe { neso_memory_release(self.context.0.0, self.address) }; }
 }
 
-/// What a launch passes: a number, or a buffer.
+/// A value that a launch passes: a number or a buffer.
 pub trait Value {
-    /// Its type in a signature, and the address of its bits.
+    /// Returns the value's type in a signature, and the address of its bits.
     fn form(&self) -> (String, Const);
 }
-/// The types of elements; u16 is for fp16 and bf16 too.
+/// The types of elements. u16 also represents fp16 and bf16.
 pub trait Number: Copy + Default + Value {}
 macro_rules! numbers {
     ($($t:ty: $name:literal)*) => { $(

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.h: the plan that converts the arguments of Python to values for neso_launch, which both kinds of launches use.
  *
- * The extension is built against Python's stable ABI of 3.9, so that one file serves Python 3.9 and all later versions.
- * It is not linked with libneso: the code that makes a plan passes the address of neso_launch. */
+ * The extension is built against Python's stable ABI of 3.9, so that one file serves Python 3.9 and all later
+ * versions. The extension is not linked with libneso: the code that makes a plan passes the address of neso_launch. */
 #ifndef NESO_PYTHON_LAUNCH_H
 #define NESO_PYTHON_LAUNCH_H
 
