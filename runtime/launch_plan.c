@@ -412,7 +412,8 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
 
 /* Returns the variant without a producer if more of its CTAs than of k's CTAs fit on an SM, and the grid has programs
  * for the additional CTAs; otherwise NULL. Compiles the variant only if registers, not shared memory, limit k's CTAs on
- * an SM, and one warp less would save enough registers for one more CTA. Where shared memory is the limit, the rings
+ * an SM, and one warp less would save enough registers for one more CTA. A kernel of which one CTA fits has tiles so
+ * large that its variant may spill. Where shared memory is the limit, the rings
  * are large, and threads would take longer to fill them: attention backward (D = 128, causal, 64x64) took 650 us
  * instead of 510. */
 static struct fallback *without_producer(struct neso_kernel *k, const struct launch *l, uint64_t programs)
@@ -421,7 +422,7 @@ static struct fallback *without_producer(struct neso_kernel *k, const struct lau
     const int threads = k->info.num_threads;
     if (!k->ctas && kernel_load(k, &ignored)) {
         const int n = ctas_of(k, k->loaded, threads, k->info.shared_bytes);
-        const bool by_regs = n > 0 && ctas_of(k, k->loaded, threads, 0) == n;
+        const bool by_regs = n > 1 && ctas_of(k, k->loaded, threads, 0) == n;
         k->ctas = by_regs && ctas_of(k, k->loaded, threads - WARP, 0) > n ? n : -1;
     }
     const int n = k->ctas;
