@@ -11,9 +11,9 @@ VERSION  = 0.1
 SONAME   = libneso.so.0
 LDLIBS   = -lm -ldl -lpthread
 STRICT   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
-# Without these flags, padding adds 65 KB to the library and saves no time; inlining functions that are not declared inline,
-# threading jumps, and copying the tests of loops, add 150 KB and save 6 % of the time from source to PTX; the last five optimisations
-# add 8 KB. clang refuses the names in the last line.
+# Without these flags, padding adds 65 KB to the library and saves no time; inlining functions that are not declared
+# inline, threading jumps, and copying the tests of loops, add 150 KB and save 6 % of the time from source to PTX; the
+# last five optimisations add 8 KB. clang refuses the names in the last line.
 DENSE    = -fno-align-functions -fno-align-jumps -fno-align-loops -fno-inline-functions -fno-inline-functions-called-once \
            $(if $(findstring clang,$(CC)),-Wno-ignored-optimization-argument,-fno-thread-jumps -fno-tree-ch \
            -fno-tree-slp-vectorize -fno-tree-dominator-opts -fno-caller-saves -fno-tree-pre -fno-tree-loop-im)
@@ -50,8 +50,8 @@ $(BUILD)/%.o: %.c Makefile
 $(BUILD)/%.o: $(BUILD)/%.c
 	$(CC) $(CFLAGS) $(OURS) -c $< -o $@
 
-# Converts a text to a C array: prelude.py becomes prelude_py[], with a 0 at the end. In Python, comments, except headings, become empty
-# lines, and a level of indentation becomes a tab, which saves 9 KB.
+# Converts a text to a C array: prelude.py becomes prelude_py[], with a 0 at the end. In Python, comments, except
+# headings, become empty lines, and a level of indentation becomes a tab, which saves 9 KB.
 $(BUILD)/%.c: % Makefile
 	@mkdir -p $(@D)
 	{ echo 'extern const char $(subst .,_,$(*F))[]; const char $(subst .,_,$(*F))[] = {'; \

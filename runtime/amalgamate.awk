@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-# amalgamate.awk: joins all sources to one file that compiles without other files: awk -f runtime/amalgamate.awk FILE.c... (in the tree's root)
+# amalgamate.awk: joins all sources to one file that compiles without other files. In the root of the tree:
+# awk -f runtime/amalgamate.awk FILE.c...
 #
 #     runtime/launch.c: static bool load(...)      =>   static bool runtime_launch__load(...)
 #     runtime/api.c:    #include "runtime/runtime.h"     =>   the header's text, once; for a table without a guard, each time
 #
 # A name that only one file uses (of a static function or variable, an enumerator, a tag) gets the file's name as a
 # prefix if another file uses the same name for something else, or if a system header may define the name. Every name
-# without an underscore may be in a system header. Macros are undefined at the end of their file. The sources are read as tokens twice: once
-# to find the names, and once to write them; headers are written unchanged.
+# without an underscore may be in a system header. Macros are undefined at the end of their file. The sources are read
+# as tokens twice: once to find the names, and once to write them; headers are written unchanged.
 
 function words(list, set,    n, i, part) {
     n = split(list, part, " ")

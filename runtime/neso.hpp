@@ -8,8 +8,8 @@
 //     scale.launch({(n + 255) / 256, 1, 1}, nullptr, x, y, n, 2.5f);
 //
 // Objects can be moved, but not copied. They may be destroyed in any order, except that a buffer must not outlive its
-// context. The rules of neso.h about threads apply. To call functions of neso.h that have no wrapper here, use the handle
-// that an object's get() returns.
+// context. The rules of neso.h about threads apply. To call functions of neso.h that have no wrapper here, use the
+// handle that an object's get() returns.
 #ifndef NESO_HPP
 #define NESO_HPP
 
@@ -111,9 +111,10 @@ public:
         return f;
     }
 
-    // Launches the kernel. `values` has one value for each parameter, of the parameter's size and class: an integer for i32, a float
-    // for fp32. For a pointer parameter, the value is a buffer or C++ pointer whose elements are of the parameter's type or bytes, or
-    // an address as an integer. For 16-bit and 8-bit floats, which C++17 lacks, the value is an integer or class of that size.
+    // Launches the kernel. `values` has one value for each parameter, of the parameter's size and class: an integer
+    // for i32, a float for fp32. For a pointer parameter, the value is a buffer or C++ pointer whose elements are of
+    // the parameter's type or bytes, or an address as an integer. For 16-bit and 8-bit floats, which C++17 lacks, the
+    // value is an integer or class of that size.
     template <typename... T> void launch(const grid &g, void *stream, const T &...values) const
     {
         launch_with(nullptr, g, stream, values...);

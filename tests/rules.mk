@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # tests/rules.mk: contains the rules that build test programs, fuzz targets and generators. The Makefile includes this file.
 #
-# Unit tests and tools are linked with the library's object files. Tests of the API are linked only with the archive, and include only
-# neso.h.
+# Unit tests and tools are linked with the library's object files. Tests of the API are linked only with the archive,
+# and include only neso.h.
 USERS    = -std=c11 $(STRICT) $(SAN) $(CFLAGS) -Iruntime
 RANDOM   = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/random/*.c))
 FUZZERS  = $(filter-out replay mutate,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
@@ -32,7 +32,8 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/inner.a
 	@mkdir -p $(@D)
 	$(LINK) $^ $(LDLIBS) -o $@
 
-# Builds a fuzz target that runs on the files of its corpus. To run the fuzzer: `make fuzz-parse && build/fuzz/fuzz_parse tests/fuzz/parse`.
+# Builds a fuzz target that runs on the files of its corpus. To run the fuzzer:
+# `make fuzz-parse && build/fuzz/fuzz_parse tests/fuzz/parse`.
 $(BUILD)/tests/fuzz_baseline $(BUILD)/fuzz_baseline: $(patsubst %,$(BUILD)/runtime/command/bench/%.o,statistics judge pair \
                               figure report rules set)
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/inner.a

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-// host.cpp: a C++ program that embeds neso. The program tests handles that release themselves, a kernel that is compiled for two block sizes
-// and launched on memory of the context's device, and an error that becomes an exception, which contains the error's source location.
+// host.cpp: a C++ program that embeds neso. The program tests handles that release themselves, a kernel that is
+// compiled for two block sizes and launched on memory of the context's device, and an error that becomes an
+// exception, which contains the error's source location.
 #include "neso.h"
 
 #include <cstdio>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// inspect.js: manages the page's state: one build, or two builds of which the first is the base. Under `neso inspect --serve`,
-// the page also has a form that requests other builds from the server. The page's data is {"builds": [BUILD] or [BASE, BUILD], "serve": {...}}.
+// inspect.js: manages the page's state: one build, or two builds of which the first is the base. Under
+// `neso inspect --serve`, the page also has a form that requests other builds from the server. The page's data is
+// {"builds": [BUILD] or [BASE, BUILD], "serve": {...}}.
 
 const $ = id => document.getElementById(id);
 function el(tag, attributes, ...children) {
@@ -77,8 +78,8 @@ function showLaunch() {
     const at = given.serve.launches.findIndex(l => names.every(name => !fields[name].value || fields[name].value === l[name]));
     launches.value = at < 0 ? "" : String(at);
 }
-/* Requests a build without the slow parts, and shows it. Then calls itself with `complete`, to request the build with the slow
-   parts: the promises that would improve decisions, and, if ptxas is installed, its output. */
+/* Requests a build without the slow parts, and shows it. Then calls itself with `complete`, to request the
+   build with the slow parts: the promises that would improve decisions, and, if ptxas is installed, its output. */
 async function rebuild(complete) {
     const number = ++asked, began = performance.now();
     const post = edited === null ? {} : {method: "POST", headers: {"Content-Type": "text/x-python"}, body: edited};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// inspect_text.js: draws the panes of the page: texts in colours, linked by source line. For two builds, the texts are side by side.
+// inspect_text.js: draws the panes of the page: texts in colours, linked by source line. For two builds, the
+// texts are side by side.
 
 /* -- colours of text -- */
 
@@ -277,8 +278,8 @@ function showLive(reg) {
 
 /* -- two builds side by side -- */
 
-/* Returns a line without the numbers of registers, labels, layouts and addresses. Two lines count as equal if their keys
- * are equal. */
+/* Returns a line without the numbers of registers, labels, layouts and addresses. Two lines count as equal if
+ * their keys are equal. */
 function keyOf(kind, s) {
     if (kind === "python") return s;
     if (kind === "sass")
