@@ -178,7 +178,7 @@ void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *ke
 /* The state of reading the info line of an entry. The digest proves only that the entry is undamaged, not that
  * neso wrote it, so every number is also checked. */
 struct reader {
-    const char *s, *end; /* position in the line, and its end */
+    const char *s, *end; /* the position in the line, and the line's end */
     bool is_good;        /* all numbers read so far were present and within their bounds */
 };
 

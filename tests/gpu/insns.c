@@ -44,7 +44,7 @@ struct tally {
     const char *why_not;
 };
 
-/* The state that one process leaves to the next. */
+/* The state that a process passes to the next process. */
 struct results {
     int done; /* the number of trials done */
     long values;

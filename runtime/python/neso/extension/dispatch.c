@@ -166,7 +166,7 @@ static int make_key(struct call *c, const struct given *g)
 }
 
 /* Collects the arguments of a call that Python passes as a tuple and a dictionary. Returns false if there are too
- * many. */
+ * many arguments. */
 static int given_of(struct given *g, PyObject **room, PyObject *args, PyObject *kwargs)
 {
     Py_ssize_t n = PyTuple_Size(args), at = 0;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The first of an argument's two words. */
+/* The first of the two words of an argument in a key: the kind of the argument. */
 enum word_kind {
     WORD_int = 1,
     WORD_object,
