@@ -42,10 +42,7 @@ struct reg_use {
      * definition */
     int changes;
     bool elsewhere; /* other blocks use the register too */
-    bool live, is_loaded;
-    /* the register %old of find_replaced, if a load writes this register, and this register's value then replaces
-     * %old; -1: none */
-    int replaced;
+    bool live;
 };
 
 /* A heap of ready instructions, ordered by height and then by position, or by rank. */
@@ -123,9 +120,6 @@ static void add_def(struct scheduler *s, int reg, int at, int block)
     add_edge(s, is_read ? -1 : r->def, at, 1);
     for (int i = 0; i < r->reads.n; i++)
         add_edge(s, r->reads.at[i], at, 0);
-    const struct reg_use *old = r->replaced >= 0 ? reg_use(s, r->replaced, block) : NULL;
-    for (int i = 0; old && i < old->reads.n; i++)
-        add_edge(s, old->reads.at[i], at, 0);
     r->reads.n = 0;
     r->def = at;
     r->changes += s->nodes[at].insn->guard < 0;
@@ -442,36 +436,6 @@ static void find_elsewhere(struct scheduler *s)
         s->regs[r].block = -1;
 }
 
-static bool is_global_load(const struct insn *in)
-{
-    return in->form.code == INSN_ld && !form_has_mod(in->form, MOD_shared) && in->op &&
-           in->op->code == OP_load;
-}
-
-/* Sets `replaced` to %old for each register %loaded that a load writes and that a loop carries: the loop has `mov
- * %carried, %loaded` at the end of an iteration and `mov %old, %carried` at the start. If the load is behind the
- * instructions that read %old, ptxas can use one register for %loaded, %carried and %old. Otherwise a copy at the end
- * of the iteration would wait for the load. */
-static void find_replaced(struct scheduler *s)
-{
-    int *loaded = NEW_ARRAY(s->m->arena, s->m->regs.n + 1, int); /* by carried register; 0: none */
-    for (int r = 0; r < s->m->regs.n; r++)
-        s->regs[r].replaced = -1;
-    for (int pass = 0; pass < 3; pass++)
-        for (int b = 0; b < s->m->blocks.n; b++)
-            for (int i = 0; i < s->m->blocks.at[b]->insns.n; i++) {
-                const struct insn *in = s->m->blocks.at[b]->insns.at[i];
-                const bool copies = in->form.code == INSN_mov && opnd_has_reg(&in->opnds[1]);
-                int to = in->ndefs ? in->opnds[0].n : 0, from = copies ? in->opnds[1].n : 0;
-                if (pass == 0 && is_global_load(in))
-                    s->regs[to].is_loaded = true;
-                if (pass == 1 && copies && s->regs[from].is_loaded)
-                    loaded[to] = from + 1;
-                if (pass == 2 && copies && loaded[from] && s->regs[loaded[from] - 1].replaced < 0)
-                    s->regs[loaded[from] - 1].replaced = to;
-            }
-}
-
 /* Returns whether a thread has enough registers for pipelined blocks in their original order. */
 static bool has_room(const struct mir *m)
 {
@@ -516,7 +480,6 @@ static struct liveness *schedule_blocks(struct mir *m, bool keeps_pipelines, boo
                           .ranks = ranks};
     s.regs = NEW_ARRAY(m->arena, m->regs.n + 1, struct reg_use);
     find_elsewhere(&s);
-    find_replaced(&s);
     for (int b = 0; b < m->blocks.n; b++)
         schedule_block(&s, m->blocks.at[b]);
     return liveness_of(m);
@@ -568,6 +531,12 @@ static struct liveness *schedule_in_room(struct mir *m, struct insn **const *bef
             break;
     }
     return live;
+}
+
+static bool is_global_load(const struct insn *in)
+{
+    return in->form.code == INSN_ld && !form_has_mod(in->form, MOD_shared) && in->op &&
+           in->op->code == OP_load;
 }
 
 /* Returns the maximum number of registers that wait for loads from global memory at the same time, in this order of

@@ -490,6 +490,21 @@ struct op *op_clone(struct builder *b, const struct op *o, struct map *map)
     return copy;
 }
 
+struct value *value_clone(struct builder *b, struct map *map, struct value *v)
+{
+    const struct op *o = v ? v->def : NULL;
+    bool differs = false;
+    if (!o || map_get_ptr(map, v))
+        return value_mapped(map, v);
+    for (int i = 0; i < o->nopnds; i++)
+        differs |= value_clone(b, map, op_opnd(o, i)) != op_opnd(o, i);
+    if (differs)
+        op_clone(b, o, map);
+    else
+        *map_at_ptr(map, v) = v;
+    return value_mapped(map, v);
+}
+
 /* -- ops with one result, of the type that the op's rule infers -- */
 
 static struct op *plain(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds)

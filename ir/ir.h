@@ -454,6 +454,8 @@ void op_move_to_end(struct op *o, struct block *b);
 /* Inserts a copy of o, with its regions, where the builder b inserts ops. `map` maps values to values: the copy
  * uses map[x] instead of operand x if x is a key of `map`. Then maps each result of o to the copy's result. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map);
+/* Builds v from the values in `map`: clones the ops between them and v. Returns v if it uses none of these values. */
+struct value *value_clone(struct builder *b, struct map *map, struct value *v);
 /* Returns the map's value for v, or v itself if v is not a key of the map. */
 struct value *value_mapped(const struct map *map, struct value *v);
 /* Changes a value's type in place, for passes that assign layouts. */

@@ -282,21 +282,6 @@ static void renumber_programs(struct pairing *p)
     func_walk(p->func, renumber, p);
 }
 
-/* Computes the value that v has in the program with the number `peer`. */
-static struct value *in_peer(struct pairing *p, struct builder *b, struct map *copies, struct value *v)
-{
-    struct op *o = v->def;
-    void **at = map_get_ptr(copies, v);
-    if (at && *at)
-        return *at;
-    if (!value_depends_on(v, true) || o->code == OP_program_id)
-        return v;
-    for (int i = 0; i < o->nopnds; i++)
-        if (op_opnd(o, i))
-            *map_at_ptr(copies, op_opnd(o, i)) = in_peer(p, b, copies, op_opnd(o, i));
-    return op_result(op_clone(b, o, copies));
-}
-
 static void share(struct pairing *p, struct op *copy)
 {
     struct builder b = build_before(outermost_loop(copy));
@@ -307,7 +292,7 @@ static void share(struct pairing *p, struct op *copy)
     *map_at_ptr(&copies, p->pid) = peer;
     for (int k = 2; k < copy->nopnds; k++)
         if (value_depends_on(op_opnd(copy, k), true)) {
-            struct value *other = in_peer(p, &b, &copies, op_opnd(copy, k));
+            struct value *other = value_clone(&b, &copies, op_opnd(copy, k));
             same = build_binary(&b, OP_and, same, build_cmp(&b, PRED_eq, op_opnd(copy, k), other));
         }
     const struct type *t = op_opnd(copy, 0)->type;

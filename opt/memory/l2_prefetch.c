@@ -43,8 +43,7 @@ struct row {
 
 struct prefetcher {
     struct func *func;
-    struct value *later; /* the number of the later program */
-    bool may_return;     /* a program may return early, perhaps because its row does not exist */
+    bool may_return; /* a program may return early, perhaps because its row does not exist */
 };
 
 /* Returns whether the load reads a row: its address is start + cols, and its mask is cols < bound. If so, fills
@@ -80,25 +79,6 @@ static bool counts_from_0(const struct value *v)
 }
 
 /* -- rows of later programs -- */
-
-/* Computes the value that the scalar v has in the later program. Returns v itself if v does not depend on the
- * program. */
-static struct value *later(struct prefetcher *a, struct builder *b, struct value *v)
-{
-    if (value_def_as(v, OP_program_id))
-        return a->later;
-    if (!v->def)
-        return v;
-    struct map map;
-    map_init(&map, a->func->module->scratch);
-    bool differs = false;
-    for (int i = 0; i < v->def->nopnds; i++) {
-        struct value *x = op_opnd(v->def, i), *copy = later(a, b, x);
-        *map_at_ptr(&map, x) = copy;
-        differs |= copy != x;
-    }
-    return differs ? op_result(op_clone(b, v->def, &map)) : v;
-}
 
 /* Builds a prefetch of `most` elements, or fewer if the row is shorter. If `exists` is not NULL and is false at run
  * time, the op prefetches nothing. */
@@ -163,8 +143,13 @@ static void prefetch_later(struct prefetcher *a, struct builder *b, const struct
 {
     struct value *end = build_binary(b, OP_sub, build_num_programs(b, 0), ahead);
     struct value *exists = build_cmp(b, PRED_slt, pid, end);
-    a->later = build_binary(b, OP_add, pid, ahead);
-    prefetch(b, r, later(a, b, r->start), r->elems, exists);
+    struct value *later = build_binary(b, OP_add, pid, ahead);
+    struct map map;
+    map_init(&map, a->func->module->scratch);
+    for (struct op *o = a->func->body->first; o; o = o->next)
+        if (o->code == OP_program_id)
+            *map_at_ptr(&map, op_result(o)) = later;
+    prefetch(b, r, value_clone(b, &map, r->start), r->elems, exists);
 }
 
 static void row_of_later(struct prefetcher *a, struct op *load, const struct row *r)

@@ -23,8 +23,7 @@
  * have to move the dot in flight to other registers, and ptxas would insert a wait for the dot there.
  *
  * The loop carries the pointers of loads that advance with its counter (carry_pointers), so that the loads of both
- * iterations use one pointer. The loads of the second iteration stand directly behind those of the first
- * (gather_loads).
+ * iterations use one pointer. The loads of the second iteration stand beside those of the first (gather_loads).
  *
  * The pass rewrites a loop if
  * - the early part uses no value of the late part, and the dot's accumulator starts as a constant;
@@ -35,10 +34,10 @@
  * Needs: layouts. Leaves: dead ops. */
 #include "ir/support/map.h"
 #include "ir/target/target.h"
+#include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
-#include "opt/pipeline/plan_rings.h"
 #include "opt/pipeline/rotate_loads.h"
 #include "opt/simplify/simplify.h"
 
@@ -218,27 +217,6 @@ static struct value *build_step(struct alternation *a, struct builder *b, struct
 
 /* -- the loads of a pair -- */
 
-/* Returns whether o can move in front of `at`, together with the pure ops that compute o's operands. */
-static bool can_stand_before(const struct op *o, const struct op *at)
-{
-    for (int i = 0; i < o->nopnds; i++) {
-        const struct op *d = op_opnd(o, i) ? op_opnd(o, i)->def : NULL;
-        if (d && d->block == at->block && !op_is_before(d, at) && (!is_pure(d) || !can_stand_before(d, at)))
-            return false;
-    }
-    return true;
-}
-
-static void move_before(struct op *o, struct op *at)
-{
-    for (int i = 0; i < o->nopnds; i++) {
-        struct op *d = op_opnd(o, i) ? op_opnd(o, i)->def : NULL;
-        if (d && d->block == at->block && !op_is_before(d, at))
-            move_before(d, at);
-    }
-    op_move_before(o, at);
-}
-
 /* Moves the ops that read v, and the ops that read the results of moved ops, in front of `at`, if the ops can move
  * there. */
 static void move_readers(const struct value *v, struct op *at)
@@ -246,35 +224,33 @@ static void move_readers(const struct value *v, struct op *at)
     for (const struct use *next, *u = v->uses; u; u = next) {
         struct op *o = u->user;
         next = u->next;
-        if (o->block != at->block || !is_pure(o) || op_is_before(o, at) || !can_stand_before(o, at))
+        if (o->block != at->block || !is_pure(o) || !op_can_move(o, at))
             continue;
-        move_before(o, at);
+        op_move_with_operands(o, at);
         move_readers(op_result(o), at);
     }
 }
 
-/* Moves the loads of a pair's second iteration, which starts with `second`, behind the loads of the first iteration.
- * In front of all these loads, the function places the ops of the second iteration that read the old values which the
- * loads replace, if no op between prevents this move. ptxas often gives all loads of a loop the same scoreboard, so
- * that the first reader of a loaded value also waits for the newest load. */
+/* Moves the loads of a pair's second iteration, which starts with `second`, in front of the last load of the first
+ * iteration. Moves the ops of the second iteration that read only old values, which the loads replace, in front of the
+ * first iteration's wait: the scheduler keeps ops in front of a wait, so a load can write the old value's register.
+ * ptxas often gives all loads of a loop the same scoreboard, so that the first reader of a loaded value also waits for
+ * the newest load. */
 static void gather_loads(struct op *second)
 {
-    struct op *first = NULL, *last = NULL;
-    for (struct op *o = second->block->first; o != second; o = o->next)
-        if (o->code == OP_load) {
-            first = first ? first : o;
-            last = o;
-        }
-    if (!first)
-        return;
-    for (struct op *next, *o = second; o; o = next) {
-        next = o->next;
-        const struct value *old = o->code == OP_load ? value_replaced_by(o) : NULL;
-        if (!old || !can_stand_before(o, last->next))
-            continue;
-        move_readers(old, first);
-        move_before(o, last->next);
-        last = o;
+    enum { MOST = 32 };
+    struct op *wait = NULL, *last = NULL, *loads[MOST];
+    int n = 0;
+    for (struct op *o = second->block->first; o != second; o = o->next) {
+        wait = o->code == OP_mma_wait ? o : wait;
+        last = o->code == OP_load ? o : last;
+    }
+    for (struct op *o = second; o && last && n < MOST; o = o->next)
+        if (o->code == OP_load && value_replaced_by(o) && op_can_move(o, last))
+            loads[n++] = o;
+    for (int i = 0; i < n; i++) {
+        move_readers(value_replaced_by(loads[i]), wait);
+        op_move_with_operands(loads[i], last);
     }
 }
 
@@ -357,65 +333,68 @@ static bool plan(struct alternation *a, struct op *loop)
 
 /* -- pointers -- */
 
-/* Returns whether `at` adds the loop's counter plus a constant to a pointer from outside the loop. Sets *more to the
- * constant. */
-static bool adds_counter(const struct op *loop, const struct op *at, int64_t *more)
+/* Sets *step to what an iteration adds to v: NULL if v comes from outside of the loop. Returns false if v is not a
+ * linear function of the loop's counter, or if the function visits more than *budget ops. */
+static bool find_step(struct op *loop, struct builder *b, struct value *v, struct value **step, int *budget)
 {
-    const struct block *body = loop->regions[0];
-    int64_t c;
-    if (!at || at->code != OP_addptr || at->block != body || !value_is_outside(op_opnd(at, 0), loop))
-        return false;
-    const struct value *v = op_opnd(at, 1);
-    v = v->def && v->def->code == OP_splat ? op_opnd(v->def, 0) : v;
-    for (*more = 0; v->def && v->def->code == OP_add && value_const_int(op_opnd(v->def, 1), &c);
-         v = op_opnd(v->def, 0))
-        *more += c;
-    return v == body->args.at[0];
-}
-
-static struct value *advance(struct builder *b, struct value *ptr, struct value *by)
-{
-    const struct type *t = by->type;
-    if (type_is_tile(ptr->type)) {
-        t = type_with_elem(b->func->module, ptr->type, t);
-        by = op_result(build_op(b, OP_splat, 1, &by, 1, &t, 0));
-    }
-    return build_binary(b, OP_addptr, ptr, by);
-}
-
-/* Makes the loop carry the pointers from which the loop loads, if these pointers advance with the loop's counter. The
- * two iterations of a pair then load from one pointer with constant offsets, and compute no addresses. Returns the
- * new loop. */
-static struct op *carry_pointers(struct op *loop, int64_t step)
-{
-    enum { MOST = 8 };
-    struct op *at[MOST];
-    struct value *x[MOST];
-    int64_t more;
-    int n = 0;
-    struct builder b = build_before(loop);
-    for (struct op *o = loop->regions[0]->first; o && n < MOST; o = o->next) {
-        struct op *ptr = o->code == OP_load ? op_opnd(o, 0)->def : NULL;
-        if (!adds_counter(loop, ptr, &more) || value_nuses(op_result(ptr)) > 1)
+    enum { LEFT = 1, RIGHT = 2 };
+    const struct op *o = v ? v->def : NULL;
+    struct map steps;
+    int varying = 0;
+    *step = v == loop->regions[0]->args.at[0] ? op_opnd(loop, 2) : NULL;
+    if (*step || (v && value_is_outside(v, loop)))
+        return true;
+    map_init(&steps, b->func->module->scratch);
+    for (int i = 0; o && i < o->nopnds; i++) {
+        struct value *x;
+        if (i > 1 || --*budget < 0 || !find_step(loop, b, op_opnd(o, i), &x, budget))
+            return false;
+        if (!x)
             continue;
-        at[n] = ptr;
-        x[n] = advance(&b, op_opnd(ptr, 0), op_opnd(loop, 0));
-        x[n] = advance(&b, x[n], build_const_int(&b, op_opnd(loop, 0)->type, more));
-        n++;
+        *map_at_ptr(&steps, op_opnd(o, i)) = *step = x;
+        varying |= LEFT << i;
     }
-    if (!n)
-        return loop;
+    const bool both = varying == (LEFT | RIGHT);
+    if (!varying || (both && o->code != OP_add))
+        return false;
+    if (o->code == OP_addptr || (o->code == OP_add && !both))
+        return true;
+    if (o->code != OP_add && o->code != OP_mul && !(o->code == OP_shl && varying == LEFT) &&
+        !passes_registers(o))
+        return false;
+    const struct type *elem = type_elem((*step)->type); /* of a pointer, the step is an integer */
+    *step = op_result(op_clone(b, o, &steps));
+    value_set_type(*step, type_with_elem(b->func->module, (*step)->type, elem));
+    return true;
+}
+
+/* Makes the loop carry the pointers from which the loop loads, if these pointers are linear functions of the loop's
+ * counter. The two iterations of a pair then load from one pointer with different offsets, and multiply nothing for
+ * addresses. Returns the new loop. */
+static struct op *carry_pointers(struct op *loop)
+{
+    enum { MOST = 8, OPS_MOST = 64 };
+    struct value *old[MOST], *steps[MOST], *x[MOST];
+    struct builder b = build_before(loop);
+    struct map first;
+    int n = 0;
+    hoist_constants(loop);
+    map_init(&first, b.func->module->scratch);
+    *map_at_ptr(&first, loop->regions[0]->args.at[0]) = op_opnd(loop, 0);
+    for (struct op *o = loop->regions[0]->first; o && n < MOST; o = o->next)
+        if (o->code == OP_load && find_step(loop, &b, op_opnd(o, 0), &steps[n], &(int){OPS_MOST}) &&
+            steps[n]) {
+            old[n] = op_opnd(o, 0);
+            x[n++] = value_clone(&b, &first, op_opnd(o, 0));
+        }
     const int nold = loop->nresults;
     struct op *carrying = loop_carry(loop, NULL, n, x);
     op_erase(loop);
-    struct block *body = carrying->regions[0];
-    const struct type *counter = body->args.at[0]->type;
+    b = build_before(carrying->regions[0]->last);
     for (int i = 0; i < n; i++) {
-        struct value *ptr = body->args.at[1 + nold + i];
-        value_replace(op_result(at[i]), ptr);
-        op_erase(at[i]);
-        b = build_before(body->last);
-        x[i] = advance(&b, ptr, build_const_int(&b, counter, step));
+        struct value *ptr = carrying->regions[0]->args.at[1 + nold + i];
+        value_replace(old[i], ptr);
+        x[i] = build_binary(&b, OP_addptr, ptr, steps[i]);
     }
     loop_yield(carrying, n, x);
     return carrying;
@@ -427,8 +406,8 @@ static void visit(struct op *o, void *ctx)
 {
     struct alternation a;
     (void)ctx;
-    if (o->code != OP_for || !plan(&a, o) || !plan(&a, rotate_loads(o, a.step, false, ROTATES_vectors)) ||
-        !plan(&a, carry_pointers(a.loop, a.step)))
+    if (o->code != OP_for || !plan(&a, o) ||
+        !plan(&a, carry_pointers(rotate_loads(o, a.step, false, ROTATES_vectors))))
         return;
     opt_explain(a.loop->block->func,
                 (struct explanation){DECISION_alternates, .at = a.dot, .values = {op_result(a.wait)}});

@@ -321,17 +321,6 @@ static void read_rings(struct copy_plan *p, struct value *stage)
         read_ring(&p->loads.at[i], p->loads.at[i].is_late ? p->only_stage : stage);
 }
 
-/* Moves the definition of v, and the ops that compute its operands, to before `place`, an op that precedes all of
- * the body's own ops. */
-static void move_up(struct copy_plan *p, struct value *v, struct op *place)
-{
-    if (!v || !v->def || value_is_outside(v, p->loop) || op_is_before(v->def, place))
-        return;
-    for (int i = 0; i < v->def->nopnds; i++)
-        move_up(p, op_opnd(v->def, i), place);
-    op_move_before(v->def, place);
-}
-
 /* Returns a builder at the start of the body. Moves in front of this builder the ops that compute the addresses and
  * masks of tiles that are copied late, and moves the reads of these tiles to the dots. */
 static struct builder start_of_body(struct copy_plan *p)
@@ -346,8 +335,9 @@ static struct builder start_of_body(struct copy_plan *p)
         if (!p->loads.at[i].is_late)
             continue;
         op_move_before(read, op_result(read)->uses->user);
-        move_up(p, op_opnd(load, 0), p->only_stage->def);
-        move_up(p, op_opnd(load, 1), p->only_stage->def);
+        for (int k = 0; k < 2; k++) /* the address and the mask */
+            if (op_opnd(load, k) && !value_dominates(op_opnd(load, k), p->only_stage->def))
+                op_move_with_operands(op_opnd(load, k)->def, p->only_stage->def);
     }
     b = build_after(p->only_stage->def);
     b.loc = p->loop->loc;

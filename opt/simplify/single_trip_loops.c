@@ -24,6 +24,7 @@
  * inline assembly). Needs: traced ops after cse, so that equal bounds are one value. Leaves: the ops of the first
  * iterations, for fold. */
 #include "opt/analysis/affine.h"
+#include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -272,19 +273,6 @@ static bool is_early(struct single_trip *x, const struct value *v, const struct 
     return true;
 }
 
-/* Moves o, and the ops that compute its operands, to directly after `last`. Returns o. */
-static struct op *move_early(struct op *o, struct op *last)
-{
-    for (int i = 0; i < o->nopnds; i++) {
-        const struct value *v = op_opnd(o, i);
-        if (v && !value_dominates(v, last->next))
-            last = move_early(v->def, last);
-    }
-    if (last->next != o)
-        op_move_before(o, last->next);
-    return o;
-}
-
 /* Finds the first op that may end the program: a nested return or an assert. Loads must not move from after this op
  * to before it. */
 static void find_end(struct op *o, void *ctx)
@@ -313,7 +301,8 @@ static void load_early(struct single_trip *x)
                  is_early(x, op_opnd(m->load, 2), last) && !may_have_changed(x, last, m->load)) {
             opt_explain(x->f, (struct explanation){DECISION_read_early, .at = m->load,
                                                    .values = {op_result(m->load)}});
-            last = move_early(m->load, last);
+            op_move_with_operands(m->load, last->next);
+            last = m->load;
             n += more;
         }
     }
