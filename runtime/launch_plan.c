@@ -411,10 +411,10 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
 }
 
 /* Returns the variant without a producer if more of its CTAs than of k's CTAs fit on an SM, and the grid has programs
- * for the additional CTAs; otherwise NULL. Compiles the variant only if registers, not shared memory, limit k's CTAs on
- * an SM, and one warp less would save enough registers for one more CTA. A kernel of which one CTA fits has tiles so
- * large that its variant may spill. Where shared memory is the limit, the rings
- * are large, and threads would take longer to fill them: attention backward (D = 128, causal, 64x64) took 650 us
+ * for the additional CTAs; otherwise NULL. Compiles the variant only if at least two CTAs of k fit on an SM, if
+ * registers, not shared memory, limit their number, and if one warp fewer would free enough registers for one more CTA.
+ * If only one CTA of k fits, the tiles are so large that the variant may spill. If shared memory is the limit, the
+ * rings are large, and threads would take longer to fill them: attention backward (D = 128, causal, 64x64) took 650 us
  * instead of 510. */
 static struct fallback *without_producer(struct neso_kernel *k, const struct launch *l, uint64_t programs)
 {

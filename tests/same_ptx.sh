@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tests/same_ptx.sh COMMIT|NESO [TARGET...]: checks that a change alters no PTX. The
-# kernels are those of all programs in tests/ and bench/, as traced IR (stored in build/same/ir: remove that folder
-# after programs have changed), and the IR files of tests/. The build of the commit (made in build/same/COMMIT) and
-# build/neso compile each kernel for every target. Both builds must print the same bytes, or both must refuse.
-# Differences stay in build/same/differs. The last line is `N texts equal, N differ`.
+# tests/same_ptx.sh COMMIT|NESO [TARGET...]: checks that a change alters no PTX. The kernels are those of all programs
+# in tests/ and bench/, as traced IR (stored in build/same/ir: remove that folder after programs have changed), and
+# the IR files of tests/. The build of the commit (made in build/same/COMMIT) and build/neso compile each kernel for
+# every target. Both builds must print the same bytes, or both must refuse. Differences stay in build/same/differs.
+# The last line is `N texts equal, N differ`.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 [ $# -gt 0 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests `make amalgamation`: neso.c and neso.h compile without other files, as strict C11
-# and without a warning. The command linked with them prints the same PTX and the same tables. A program that makes
-# three calls, in C and C++, needs no other file. Also tests that pkg-config works after `make install`.
+# Tests `make amalgamation`: neso.c and neso.h compile without other files, as strict C11 and without a warning. The
+# command linked with them prints the same PTX and the same tables. A program that makes three calls, in C and C++,
+# needs no other file. Also tests that pkg-config works after `make install`.
 fail=0
 say() { echo "$*"; fail=1; }
 [ "$NESO_BUILD" = build ] || exit 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests that `neso check` finds errors without running kernels: launched kernels are
-# compiled with the launches' types, other kernels with guessed types. Also tests that compile, inspect and diff use
-# the signature of the file's launches.
+# Tests that `neso check` finds errors without running kernels: launched kernels are compiled with the launches'
+# types, other kernels with guessed types. Also tests that compile, inspect and diff use the signature of the file's
+# launches.
 fail=0
 say() { echo "$*"; fail=1; }
 check() { # EXIT TEXT ARGUMENT...

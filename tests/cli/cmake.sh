@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that `make install` suffices for CMake: find_package(neso) defines targets for C
-# and C++, shared and static, and checks versions.
+# Tests that `make install` suffices for CMake: find_package(neso) defines targets for C and C++, shared and static,
+# and checks versions.
 fail=0
 say() { echo "$*"; fail=1; }
 [ "$NESO_BUILD" = build ] || exit 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that the shells accept the scripts of `neso completion`, and that these scripts
-# complete commands, options and the values of options.
+# Tests that the shells accept the scripts of `neso completion`, and that these scripts complete commands, options and
+# the values of options.
 fail=0
 say() { echo "$*"; fail=1; }
 for shell in bash zsh fish; do "$NESO" completion $shell >script.$shell || say "$shell: exit $?"; done

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Tests that the name of the pass precedes each dump of IR, and that the compiler can
-# read dumps.
+# Tests that the name of the pass precedes each dump of IR, and that the compiler can read dumps.
 set -u
 status=0
 say() { echo "$*"; status=1; }

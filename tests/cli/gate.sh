@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests that the gate that the README recommends (bench/ci/gate.sh) rejects 60 edits of
-# twelve kinds that make kernels slower, and accepts 60 edits that do not. An edit is a line KIND|PROGRAM|SED SCRIPT
-# of tests/gate/slower.txt or same.txt. Under a sanitizer the test tries every tenth edit.
+# Tests that the gate that the README recommends (bench/ci/gate.sh) rejects 60 edits of twelve kinds that make kernels
+# slower, and accepts 60 edits that do not. An edit is a line KIND|PROGRAM|SED SCRIPT of tests/gate/slower.txt or
+# same.txt. Under a sanitizer the test tries every tenth edit.
 set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

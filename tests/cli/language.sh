@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that every example of the language reference gives the result that the reference
-# shows, and that every message that the reference names exists.
+# Tests that every example of the language reference gives the result that the reference shows, and that every message
+# that the reference names exists.
 "$NESO" help language --markdown >page.md || exit 1
 "$NESO" help errors >errors
 fail=0

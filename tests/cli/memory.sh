@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests the emulator's reports about global memory. The emulator must report uses of
-# bytes that were never written, and, with --races all, races between programs. The emulator must not report programs
-# that atomics order, or undefined bytes on which no result depends.
+# Tests the emulator's reports about global memory. The emulator must report uses of bytes that were never written,
+# and, with --races all, races between programs. The emulator must not report programs that atomics order, or
+# undefined bytes on which no result depends.
 fail=0
 say() { echo "$*"; fail=1; }
 head='import torch\nimport triton\nimport triton.language as tl\n'

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests the variant without a producer. A launch uses this variant if, without the
-# registers of the producer's warp, one more CTA fits on each SM, and the grid has programs for this CTA. Generated C
-# code (--emit c) decides in the same way. The test runs on the fake driver, which reports a given number of registers
-# of a thread.
+# Tests the variant without a producer. A launch uses this variant if, without the registers of the producer's warp, one
+# more CTA fits on each SM, and the grid has programs for this CTA. Generated C code (--emit c) decides in the same way.
+# The test runs on the fake driver, which reports a given number of registers of a thread.
 set -u
 status=0
 say() { echo "$1"; status=1; }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Swaps each pair of adjacent passes in the default order. Either the compiler must
-# refuse the new order, with a message that names a pass and a property, or the PTX of a sample of kernels must stay
-# the same, byte for byte. EVERY=1 tests all kernels of the sample; otherwise, every fourth kernel is tested.
+# Swaps each pair of adjacent passes in the default order. Either the compiler must refuse the new order, with a
+# message that names a pass and a property, or the PTX of a sample of kernels must stay the same, byte for byte.
+# EVERY=1 tests all kernels of the sample; otherwise, every fourth kernel is tested.
 fail=0
 say() { echo "$*"; fail=1; }
 read -r -a order < <("$NESO" help passes | awk '/^in this order/ { on = 1; next } !NF { on = 0 } on' | tr '\n' ' ')

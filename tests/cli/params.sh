@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests the thresholds of optimisations: `neso help params` lists them; --param changes
-# PTX; the cache does not return PTX that was compiled with other values; a message about an unknown name or value
-# shows the valid names or values; no value within the bounds makes code wrong.
+# Tests the thresholds of optimisations: `neso help params` lists them; --param changes PTX; the cache does not return
+# PTX that was compiled with other values; a message about an unknown name or value shows the valid names or values;
+# no value within the bounds makes code wrong.
 fail=0
 say() { echo "$*"; fail=1; }
 cat >kernels.py <<'END_OF_FILE'

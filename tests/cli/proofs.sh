@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests neso check --accesses: the accesses of correct kernels are proven, faulty
-# accesses are never proven, and no run of a test program contradicts a proof.
+# Tests neso check --accesses: the accesses of correct kernels are proven, faulty accesses are never proven, and no
+# run of a test program contradicts a proof.
 set -u
 status=0
 say() { echo "$1"; status=1; }

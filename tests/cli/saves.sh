@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests that `neso run` writes the files of a program (tables, plots) only below the
-# working folder, or below --output DIR, even if the path that the program passes is absolute, contains .., or
-# contains a link to a folder or file. A refusal shows the location of the call.
+# Tests that `neso run` writes the files of a program (tables, plots) only below the working folder, or below --output
+# DIR, even if the path that the program passes is absolute, contains .., or contains a link to a folder or file. A
+# refusal shows the location of the call.
 fail=0
 say() { echo "$*"; fail=1; }
 

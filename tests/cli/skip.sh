@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests kernels that are compiled without single passes and without sets of passes:
-# either the results on the emulator are right, or the compiler refuses with a message that names the pass. The
-# compiler generates no code if a required pass is left out.
+# Tests kernels that are compiled without single passes and without sets of passes: either the results on the emulator
+# are right, or the compiler refuses with a message that names the pass. The compiler generates no code if a required
+# pass is left out.
 fail=0
 say() { echo "$*"; fail=1; }
 cat >kernels.py <<'END'

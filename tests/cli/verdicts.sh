@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests the output of neso bench about kernels whose costs changed, without a GPU. The
-# counts of a variant belong to its kernel. A reason lists the costs that decided the verdict before the other costs.
-# The largest change is the change with the largest ratio. Also tests messages about bounds, numbers and figures.
+# Tests the output of neso bench about kernels whose costs changed, without a GPU. The counts of a variant belong to
+# its kernel. A reason lists the costs that decided the verdict before the other costs. The largest change is the
+# change with the largest ratio. Also tests messages about bounds, numbers and figures.
 set -u
 work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT

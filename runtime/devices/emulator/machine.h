@@ -496,8 +496,8 @@ struct emu_op {
         struct emu_copy copies[LANES];
         struct emu_mbarrier *arrives; /* the mbarrier of a cp.async.mbarrier.arrive */
         struct {
-            /* the tensor map as it was when the copy was issued, since the kernel may store to a map in global memory;
-             * rank 0: the copy has `bytes` contiguous bytes */
+            /* the tensor map as it was when the copy was issued, because the kernel may store to a map in global
+             * memory; rank 0: the copy has `bytes` contiguous bytes */
             struct packed_map map;
             int32_t coords[5];
             uint64_t global;

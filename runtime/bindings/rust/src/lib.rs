@@ -58,8 +58,7 @@ impl Drop for Handle {
 /// A context with a device. Only one thread at a time may use the context and the objects made from it.
 pub struct Context(Handle);
 impl Context {
-    /// `device` is "best", "cuda", "cuda:1", "emulator" or "interpreter"; "" means no
-    /// device, which suffices to compile.
+    /// `device` is "best", "cuda", "cuda:1", "emulator", "interpreter", or "": no device, which suffices to compile.
     pub fn new(device: &str) -> Result<Context> {
         let mut context = Context(Handle(null_mut(), neso_context_release));
         let status = unsafe { neso_context_create(null(), &mut context.0.0) };
