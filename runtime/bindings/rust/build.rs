@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Links with libneso, which is in the folder NESO_LIB_DIR, or else where pkg-config finds it, or else where the
-// linker searches.
+// Links with libneso in the folder NESO_LIB_DIR, else in the folder from pkg-config, else in the linker's own folders.
 fn main() {
     let asked = || std::process::Command::new("pkg-config").args(["--variable=prefix", "neso"]).output().ok();
     let found = || Some(String::from_utf8(asked()?.stdout).ok()?.trim().to_owned()).filter(|dir| !dir.is_empty());
