@@ -268,7 +268,10 @@ FUNCTION(to_float_toward)
                                              : (float)(uint64_t)whole;
         if (in->mods[1] == MOD_ftz && fabs(x) < 0x1p-126)
             f = copysignf(0, f);
-        volatile double d64 = from == PT_f64 ? x : is_signed(from) ? (double)whole : (double)(uint64_t)whole;
+        /* clang converts an unsigned 0 to -0 while the mode is FE_DOWNWARD */
+        volatile double d64 = from == PT_f64                  ? x
+                              : is_signed(from) || whole >= 0 ? (double)whole
+                                                              : (double)(uint64_t)whole;
         put(d, t, i, t == PT_f64 ? double_bits(d64) : float_bits(PT_f32, (double)f, in));
     }
     fesetround(FE_TONEAREST);

@@ -437,9 +437,10 @@ static void dot_float(struct frame *f, const struct step *s, int64_t batch, int6
     enum dtype in = step_dtype(op_opnd(s->op, 0)), out = step_dtype(&s->op->results[0]);
     const struct memory *mem = f->launch->mem;
     size_t total = (size_t)(batch * (m * k + k * n + m * n)) * sizeof(double);
-    double *a = mem->alloc(mem->ctx, total), *b = a + batch * m * k, *acc = b + batch * k * n;
+    double *a = mem->alloc(mem->ctx, total);
     if (!a)
         interpreter_fail(f, s, ERR_out_of_memory, "%zu", total);
+    double *b = a + batch * m * k, *acc = b + batch * k * n;
     widen(a, step_in(f, s, 0), in, batch * m * k);
     widen(b, step_in(f, s, 1), step_dtype(op_opnd(s->op, 1)), batch * k * n);
     if (in == DT_f32 && op_int(s->op, ATTR_precision) == PREC_tf32)
