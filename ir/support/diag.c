@@ -165,7 +165,8 @@ void diag_warn(struct diag *d, struct loc at, enum error e, ...)
     va_end(args);
 }
 
-/* Returns whether the two locations are equal except for their `call`. If a kernel is traced a second time, its
+/* Returns whether two locations, and the locations of the calls through which they were inlined, have equal files,
+ * lines and columns. The numbers of the calls (`call`) may differ. If a kernel is traced a second time, its
  * inlined calls, and so its locations, get new call numbers. */
 static bool same_place(const struct diag *d, struct loc a, struct loc b)
 {
