@@ -112,17 +112,11 @@ def jobs():
             for d, tiles in TILES.items() for tile in tiles for causal in (False, True) for desc in (False, True)]
 
 
-def row(results, ours, shape):
-    p = Problem(shape)
-    made = {who: {label(t, desc): p.ours(ours, t, desc, options) for t in TILES[p.d] for desc in (False, True)}
-            for who, options in variants().items()}
-    made["triton"] = {label(t, desc): p.triton(t, desc) for t in TILES[p.d] for desc in (False, True)}
-    made["cudnn"] = {"": p.cudnn()}
+def fastest(made, result, wrong):
+    """Returns ({contestant: call}, {contestant: label}) of each contestant's fastest candidate in a short trial."""
     calls, labels = {}, {}
     for who, candidates in made.items():
-        result = None if who == "cudnn" else p.o
-        c = contest.Contestant(who, candidates, result, lambda x: contest.far_from(p.expected, 2e-3)(x.reshape(p.expected.shape)))
-        ready, errors = contest._ready(c)
+        ready, errors = contest._ready(contest.Contestant(who, candidates, None if who == "cudnn" else result, wrong))
         for name, why in errors.items():
             print(f"    {who} {name}: {why}", flush=True)
         trial = {name: t[0] for name, t in sustained(ready, 40, 2).items()}
@@ -130,21 +124,35 @@ def row(results, ours, shape):
         if trial:
             labels[who] = min(trial, key=trial.get)
             calls[who] = ready[labels[who]]
+    return calls, labels
+
+
+def report(results, group, shape, calls, labels, flop=None):
+    """Measures the calls at sustained load; prints a line for each, and adds it to the results."""
     times = sustained(calls)
-    flop = 4 * p.heads * p.n * p.n * p.d * (0.5 if p.causal else 1)
     for who, (ms, each) in times.items():
         part = {f"/{base}": round(times[base][0] / ms, 3) for base in ("cudnn", "triton") if base in times}
-        results.add({"group": "attention", "work": shape, "who": who, "config": labels[who], "ms": ms, "rounds": each, **part})
-        print(f"{shape:15} {who:30} {labels[who]:20} {1e3 * ms:9.1f} us {flop / ms / 1e9:6.1f} TFLOP/s  {part}", flush=True)
+        results.add({"group": group, "work": shape, "who": who, "config": labels[who], "ms": ms, "rounds": each, **part})
+        rate = f" {flop / ms / 1e9:6.1f} TFLOP/s" if flop else ""
+        print(f"{shape:15} {who:30} {labels[who]:20} {1e3 * ms:9.1f} us{rate}  {part}", flush=True)
 
 
-def main():
-    path, shapes = sys.argv[1], sys.argv[2:] or SHAPES
+def row(results, ours, shape):
+    p = Problem(shape)
+    made = {who: {label(t, desc): p.ours(ours, t, desc, options) for t in TILES[p.d] for desc in (False, True)}
+            for who, options in variants().items()}
+    made["triton"] = {label(t, desc): p.triton(t, desc) for t in TILES[p.d] for desc in (False, True)}
+    made["cudnn"] = {"": p.cudnn()}
+    calls, labels = fastest(made, p.o, lambda x: contest.far_from(p.expected, 2e-3)(x.reshape(p.expected.shape)))
+    report(results, "attention", shape, calls, labels, 4 * p.heads * p.n * p.n * p.d * (0.5 if p.causal else 1))
+
+
+def measure(row, jobs, shapes):
+    """Measures a row for each shape on the command line, or for each of `shapes`."""
+    path, shapes = sys.argv[1], sys.argv[2:] or shapes
     results, ours = contest.Results(path), compiling.Ours()
     torch.manual_seed(0)
-    products.allocate_for_descriptors()
-    wait = compiling.warm_triton(jobs())
-    wait()
+    compiling.warm_triton(jobs)()
     for shape in shapes:
         try:
             row(results, ours, shape)
@@ -159,4 +167,5 @@ if __name__ == "__main__":
     import compiling
     import contest
     import products
-    main()
+    products.allocate_for_descriptors()
+    measure(row, jobs(), SHAPES)

@@ -91,8 +91,8 @@ def label(tile):
     return "%dx%d w%d s%d" % tile
 
 
-def jobs(shapes):
-    pairs = {attend.parse(s)[2:4] for s in shapes}
+def jobs():
+    pairs = {attend.parse(s)[2:4] for s in sys.argv[2:] or SHAPES}
     sizes = [32 * 4096 * 64, 4096 * 64]
     return [("attention_backward", "backward", ["fp16"] * 3 + [0.125] + ["fp16"] * 4 + ["fp32"] * 2 + sizes + [d, 1, 32, 4096],
              {"CAUSAL": causal, "SHORT": tile[0], "LONG": tile[1], "D": d}, {"num_warps": tile[2], "num_stages": tile[3]})
@@ -103,38 +103,12 @@ def row(results, ours, shape):
     p = Problem(shape)
     made = {who: {label(t): p.ours(ours, t, options) for t in TILES} for who, options in attend.variants().items()}
     made["triton"] = {label(t): p.triton(t) for t in TILES}
-    calls, labels = {"cudnn": p.cudnn()}, {"cudnn": ""}
-    for who, candidates in made.items():
-        ready, errors = contest._ready(contest.Contestant(who, candidates, p.dq, p.wrong))
-        for name, why in errors.items():
-            print(f"    {who} {name}: {why}", flush=True)
-        trial = {name: t[0] for name, t in attend.sustained(ready, 40, 2).items()}
-        print(f"    {who}: " + "  ".join(f"{name} {1e3 * ms:.0f}" for name, ms in sorted(trial.items(), key=lambda x: x[1])), flush=True)
-        if trial:
-            labels[who] = min(trial, key=trial.get)
-            calls[who] = ready[labels[who]]
+    calls, labels = attend.fastest(made, p.dq, p.wrong)
+    calls["cudnn"], labels["cudnn"] = p.cudnn(), ""
     if "neso" in calls:
         tile = next(t for t in TILES if label(t) == labels["neso"])
         calls["neso, row sums"], labels["neso, row sums"] = p.ours(ours, tile, {}, row_sums=True)(), labels["neso"]
-    times = attend.sustained(calls)
-    for who, (ms, each) in times.items():
-        part = {f"/{base}": round(times[base][0] / ms, 3) for base in ("cudnn", "triton") if base in times}
-        results.add({"group": "attention backward", "work": shape, "who": who, "config": labels[who], "ms": ms, "rounds": each, **part})
-        print(f"{shape:15} {who:30} {labels[who]:20} {1e3 * ms:9.1f} us  {part}", flush=True)
-
-
-def main():
-    path, shapes = sys.argv[1], sys.argv[2:] or SHAPES
-    results, ours = contest.Results(path), compiling.Ours()
-    torch.manual_seed(0)
-    wait = compiling.warm_triton(jobs(shapes))
-    wait()
-    for shape in shapes:
-        try:
-            row(results, ours, shape)
-        except Exception as e:
-            print(f"{shape}: {contest.first_line(e)}", flush=True)
-        torch.cuda.empty_cache()
+    attend.report(results, "attention backward", shape, calls, labels)
 
 
 if __name__ == "__main__":
@@ -143,5 +117,5 @@ if __name__ == "__main__":
     import attention_backward
     import compiling
     import contest
-    attend.torch = torch
-    main()
+    attend.torch, attend.compiling, attend.contest = torch, compiling, contest
+    attend.measure(row, jobs(), SHAPES)
