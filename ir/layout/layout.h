@@ -194,6 +194,8 @@ struct boxes {
         uint32_t coord;     /* coordinate of the box's first element */
     } more[COORD_BITS_MAX]; /* bit i of a box's number adds more[i] to the offset and to the coordinate, by XOR */
 };
+/* Computes the layout of a buffer in which the elements have the order of their indices, the last dimension fastest. */
+void layout_in_order(struct layout *out, int rank, const int *shape);
 /* Computes the layout of a buffer of rank 2 that TMA copies can fill, and in which dimension `inner` is contiguous.
  * The layout divides `inner` into panels of 128 bytes (or 64, 32, 16, if the tile is narrower). A panel spans the
  * whole other dimension, and has the swizzle of a box whose rows are as long as those of the panel. */

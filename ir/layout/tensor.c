@@ -16,6 +16,13 @@
 
 enum { BOX_MOST = 256, CHUNK_BIT = 4, ROW_BIT = 7, SPAN_BITS_MOST = 3 };
 
+void layout_in_order(struct layout *out, int rank, const int *shape)
+{
+    layout_init(out, rank, shape);
+    for (int i = 0; i < layout_coord_bits(out); i++)
+        layout_add(out, IN_offset, UINT32_C(1) << i);
+}
+
 void layout_panels(struct layout *out, const int *shape, int elem_bytes, int inner)
 {
     enum { CHUNK_BYTES = 1 << CHUNK_BIT, ROW_BYTES_MOST = CHUNK_BYTES << SPAN_BITS_MOST };

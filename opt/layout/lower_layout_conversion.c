@@ -378,9 +378,7 @@ static struct value *buffer_in_order(struct builder *b, const struct type *elem,
 {
     struct module *m = b->func->module;
     struct layout l;
-    layout_init(&l, rank, shape);
-    for (int i = 0; i < layout_coord_bits(&l); i++)
-        layout_add(&l, IN_offset, UINT32_C(1) << i);
+    layout_in_order(&l, rank, shape);
     const struct type *t = type_shared(m, elem, rank, shape, layout_intern(m, &l), 1);
     return op_result(build_op(b, OP_shared_alloc, 0, NULL, 1, &t, 0));
 }

@@ -132,10 +132,9 @@ static void choose_type(struct ring_plan *p, struct take *t)
     if (!t->put) {
         const struct type *tile = op_result(t->load)->type;
         struct layout l;
-        layout_init(&l, 1, tile->shape);
-        for (int i = 0; i < l.dim_bits[0]; i++)
-            layout_add(&l, IN_offset, UINT32_C(1) << i);
-        if (!is_vector(t->load))
+        if (is_vector(t->load))
+            layout_in_order(&l, 1, tile->shape);
+        else
             layout_panels(&l, tile->shape, type_elem_bytes(tile), COLUMNS);
         t->type = type_shared(m, type_elem(tile), tile->rank, tile->shape, layout_intern(m, &l), 1);
         return;
