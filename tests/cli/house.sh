@@ -25,10 +25,10 @@ complain "exports besides neso_*:" "$(nm -D --defined-only "$NESO_BUILD/libneso.
     grep -vE '^(_init|_fini|__asan|__odr_asan|__ubsan|__sanitizer|_edata|_end|__bss_start)')"
 complain "dependencies besides the C library:" "$(ldd "$NESO_BUILD/libneso.so" |
     grep -vE 'linux-vdso|libm\.so|libdl\.so|libpthread\.so|libc\.so|ld-linux|lib(asan|ubsan|gcc_s|stdc\+\+|rt|resolv)')"
-complain "source files without the license (an SPDX line in the first two) besides inputs of tests:" "$(
+complain "source files without the license (an SPDX line, with nothing else, in the first two) besides inputs of tests:" "$(
     find Makefile ir frontend opt codegen runtime bench tests -type f \( -name "*.[ch]" -o -name "*.cpp" -o -name "*.hpp" -o -name "*.py" -o -name "*.sh" \
         -o -name "*.awk" -o -name "*.mk" -o -name Makefile \) | grep -vE "^bench/programs|^tests/(programs|errors|ir|opt|codegen|fuzz/[^/]*/|gate|ptx|replay)" |
-        while read -r file; do head -n 2 "$file" | grep -q SPDX-License-Identifier || echo "$file"; done)"
+        while read -r file; do head -n 2 "$file" | grep -qE 'SPDX-License-Identifier: MIT( \*/)?$' || echo "$file"; done)"
 case $NESO_BUILD in
 build) t=$(mktemp) size=unknown; strip -o "$t" "$NESO_BUILD/libneso.so" && size=$(stat -c %s "$t"); rm -f "$t"
     [ "$size" != unknown ] && [ "$size" -lt 1500000 ] || complain "libneso.so is too large:" "$size bytes stripped" ;;
