@@ -368,7 +368,8 @@ static double seconds_left(const struct run *r)
     return left < SECONDS_EACH ? left : SECONDS_EACH;
 }
 
-/* Shrinks and reports one failure of each kind; counts the other failures. */
+/* Prints the first failures of each kind, and the number of failures of each kind. Unless the run is quick, then
+ * shrinks and writes the first failure of each kind; of wrong results, the first `each`. */
 static void report(const struct run *r, struct attempt *shared)
 {
     struct {
@@ -383,7 +384,9 @@ static void report(const struct run *r, struct attempt *shared)
             int at = 0;
             while (at < nkinds && strcmp(kinds[at].first->verdict.kind, f->verdict.kind) != 0)
                 at++;
-            if (at == nkinds && nkinds < FAILURES) {
+            if (at == FAILURES) /* a kind for which there is no room */
+                continue;
+            if (at == nkinds) {
                 kinds[nkinds].first = f;
                 kinds[nkinds++].times = 0;
             }
