@@ -325,7 +325,8 @@ static void round_once(const struct peep *p, struct insn *in)
 
 /* unpack {a, b}, x; cvt.f32.bf16 y, b    =>    and.b32 y, x, 0xffff0000
  *
- * A bf16 is the upper half of the f32 of the same value. (For the cvt, ptxas would shift b down and up again.) */
+ * A bf16 is the upper half of the f32 of the same value. (For the unpack and the
+ * cvt, ptxas would generate two shifts: one of b to the lower half, and one back.) */
 static bool widen_upper_half(struct peep *p, struct insn *in)
 {
     const int64_t upper_half = -65536;

@@ -143,8 +143,9 @@ static void come_to_pair(struct select *s, enum insn_code code, int group, int p
     set_guard(emit_insn(s, form0(code, PT_none), 0, 2, x), mine);
 }
 
-/* The first of two warpgroups arrives at GO, the second at GONE. Both warpgroups use the same instruction: if
- * there were two guarded instructions, ptxas would move both past the arithmetic that follows. */
+/* In the first of two warpgroups, the instruction arrives at the barrier GO; in the second, at the barrier GONE. Both
+ * warpgroups use the same instruction: if there were two guarded instructions, ptxas would move both past the
+ * arithmetic that follows. */
 static void pass_turn(struct select *s)
 {
     int threads = 32 * WARPGROUP_WARPS, behind = s->role + 1 + s->f->num_warps / WARPGROUP_WARPS;

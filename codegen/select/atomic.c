@@ -5,9 +5,10 @@
  *                                                     @%p0 atom.acq_rel.gpu.global.add.u32 %r5, [%rd1], %r4;
  *
  * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of floats, so
- * the bits of the floats are compared as integers: for positive floats the order is the same, for negative floats the
- * order is reversed. Maxima and minima of 16-bit floats, and sums of bf16 on targets that lack the instruction, use a
- * compare-and-swap loop.
+ * an atomic compares the bits of the floats as integers. Positive floats have the order of their bits, so the
+ * instruction for a positive operand is a signed maximum. The order of negative floats is reversed, so the
+ * instruction for a negative operand is an unsigned minimum. Maxima and minima of 16-bit floats, and sums of bf16 on
+ * targets that lack the instruction, use a compare-and-swap loop.
  *
  *     while {                                                  @%p0 fence.acq_rel.gpu;
  *       %old = atomic_cas %lock, 0, 1; condition %old == 1     $L1: @%p0 atom.acquire.gpu.global.cas.b32 ...

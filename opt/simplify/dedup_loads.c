@@ -119,7 +119,9 @@ static void carry(struct dedup *t, const struct op *load)
     bool follows = keep_first(t, next);
     struct value *rest = follows ? kept(t, next) : first;
     loop_yield(more, 1, &rest);
-    /* start() removes the copies at the end of the body from the map, because they do not dominate the load. */
+    /* The copies that keep_first has built at the end of the body do not dominate the load, so start() empties the
+     * map. The map keeps only the pointer that the loop carries, and only if the body yields the pointer of the next
+     * iteration. */
     start(t, op_opnd(load, 0), follows ? first : NULL);
     t->axes = axis_analyse(body->func);
 }

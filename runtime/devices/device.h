@@ -55,8 +55,9 @@ struct image {
     const struct func *func; /* the traced IR, if the device does not take PTX */
 };
 
-/* The part of a launch that is checked for races between programs. The interpreter checks the start (run.c), nothing,
- * or the whole launch. The emulator checks the whole launch if the value is RACES_all, and otherwise nothing. */
+/* The part of a launch that is checked for races between programs. RACES_start: the interpreter checks the first
+ * programs (run.c), and the emulator checks nothing. RACES_off: no device checks anything. RACES_all: each device
+ * checks the whole launch. */
 enum races { RACES_start, RACES_off, RACES_all };
 
 /* The tensor to which an argument points, for reports. */

@@ -221,8 +221,7 @@ static void try_parameters(struct bench *b)
     end(b, t);
 }
 
-/* -- cp.async: writes 4, 8 or 16 bytes; it reads none, some or all of them from the source, and sets the others to
- * zero -- */
+/* -- cp.async: writes 4, 8 or 16 bytes: as many from the source as an operand says, and zeros behind these bytes -- */
 
 static void try_copies(struct bench *b)
 {

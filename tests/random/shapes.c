@@ -176,8 +176,9 @@ static struct node *make_flip(struct gen *g, const struct vtype *t, int depth)
 
 /* -- reductions -- */
 
-/* Chooses the shape and the axis of a reduction's operand. The shape is that of t with an additional dimension, or,
- * with keep_dims, with another size in place of a dimension of size 1. */
+/* Chooses the operand's shape (*s) and the axis (n->axis) of a reduction with a result of type t. The shape is the
+ * shape of t with an additional dimension, or, with keep_dims (n->flag), with another size in place of a dimension of
+ * size 1. If t is a scalar, the reduction may be over all axes. Returns false if there is no such shape. */
 static bool choose_axis(struct gen *g, const struct vtype *t, struct shape *s, struct node *n)
 {
     *s = t->shape;

@@ -10,8 +10,8 @@
  *       breakpoint 1 at line 14
  *
  * Before each statement, the tracer inserts a site, which records the variables (hostcall.c). specialize.c asks the
- * debugger whether to stop at a site. evaluate.c evaluates expressions. If an op makes a NaN (shadow_ops.c), the
- * debugger stops at the last site before this op. */
+ * debugger whether to stop at a site. evaluate.c evaluates expressions. If an op computes a NaN from other values
+ * (shadow_ops.c), the debugger stops at the last site before this op. */
 #include "runtime/devices/interpreter/debugger.h"
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
