@@ -94,7 +94,7 @@ struct segment {
     struct map number; /* from an op to the number of its node, plus 1 */
     VEC(struct held) held;
     VEC(int) order;
-    int ndots, most_regs;
+    int ndots, ctas;
     /* live: the registers that are live behind the last placed node; peak: the maximum of `live` so far */
     int live, peak;
 };
@@ -398,28 +398,30 @@ static int64_t bytes_of(const struct op *o, void *ctx)
 }
 
 /* Returns the number of registers that a thread may use. If the role of the thread has a limit, returns this limit.
- * Otherwise returns the number with which two CTAs fit on an SM or, if shared memory has no space for two CTAs, the
- * maximum for one CTA. */
-static int most_regs(const struct func *f)
+ * Otherwise returns the number with which `ctas` CTAs fit on an SM. */
+static int most_regs(const struct func *f, int ctas)
 {
     const struct op *roles = func_roles(f);
     const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
     const int threads = 32 * (f->num_warps + f->extra_warps);
-    const bool shares = target_ctas(f->target, 0, 0, shared_pressure(f->body, bytes_of, NULL)) > 1;
-    return given ? given->list[0]
-                 : func_regs(f, shares ? 2 * threads : threads, true) / REGS_UNIT * REGS_UNIT;
+    return given ? given->list[0] : func_regs(f, ctas * threads, true) / REGS_UNIT * REGS_UNIT;
 }
 
 /* Returns the maximum number of registers that may be live. In a CTA of one warpgroup, this number exceeds the
  * registers of a thread by a few, because spilling a few registers costs less time than tensor cores lose while they
  * wait for arithmetic. In a CTA of several warpgroups, another warpgroup uses the tensor cores during this time, so
  * the number leaves registers for values that ptxas adds. */
-static int regs_allowed(const struct segment *s)
+static int regs_allowed(const struct func *f, int ctas)
 {
-    const struct func *f = s->func;
     const struct params *p = f->module->params;
-    return s->most_regs +
+    return most_regs(f, ctas) +
            (f->num_warps > WARPGROUP_WARPS ? -p->ptxas_spare_regs : p->schedule_dots_spilled_regs);
+}
+
+/* Returns the number of CTAs, one or two, for which an SM has enough shared memory. */
+static int ctas_wanted(const struct func *f)
+{
+    return target_ctas(f->target, 0, 0, shared_pressure(f->body, bytes_of, NULL)) > 1 ? 2 : 1;
 }
 
 /* -- the order -- */
@@ -717,13 +719,27 @@ static void rewrite(struct segment *s)
     }
 }
 
-/* Finds an order for which the allowed registers suffice. Dots that start early may leave too few registers for the
- * ops behind them. In this case the function tries again with a lower limit for early dots, so that fewer dots start
- * early. Returns false if there is no such order. */
+/* Returns the number of registers that are live at most if all nodes keep their program order. */
+static int peak_in_program_order(struct segment *s)
+{
+    const int live = s->live;
+    for (int i = 0; i < s->nodes.n; i++)
+        place(s, i);
+    const int peak = s->peak;
+    unplace(s, 0, live);
+    return peak;
+}
+
+/* Finds an order for which the allowed registers suffice. Where program order already needs more registers than two
+ * CTAs leave, only one CTA runs on an SM anyway, and its registers are allowed. Dots that start early may leave too
+ * few registers for the ops behind them. In this case the function tries again with a lower limit for early dots, so
+ * that fewer dots start early. Returns false if there is no such order. */
 static bool find_order(struct segment *s)
 {
     enum { PARTS = 8 };
-    const int allowed = regs_allowed(s), live = s->live;
+    const int live = s->live;
+    const bool fits = s->ctas == 1 || peak_in_program_order(s) <= most_regs(s->func, s->ctas);
+    const int allowed = regs_allowed(s->func, fits ? s->ctas : 1);
     for (int part = PARTS; part > PARTS / 2; part--) {
         unplace(s, 0, live);
         find_order_in(s, allowed * part / PARTS);
@@ -744,9 +760,9 @@ static void end_segment(struct segment *s)
     map_init(&s->number, s->arena);
 }
 
-static void visit(struct func *f, struct block *b, int regs)
+static void visit(struct func *f, struct block *b, int ctas)
 {
-    struct segment s = {.func = f, .arena = f->module->scratch, .most_regs = regs};
+    struct segment s = {.func = f, .arena = f->module->scratch, .ctas = ctas};
     map_init(&s.number, s.arena);
     for (struct op *next, *o = b->first; o; o = next) {
         next = o->next;
@@ -756,7 +772,7 @@ static void visit(struct func *f, struct block *b, int regs)
         else
             add_node(&s, o, effect);
         for (int i = 0; i < o->nregions; i++)
-            visit(f, o->regions[i], regs);
+            visit(f, o->regions[i], ctas);
     }
 }
 
@@ -770,5 +786,5 @@ void opt_schedule_dots(struct func *f)
     bool any = false;
     func_walk(f, look_for_dot, &any);
     if (any)
-        visit(f, f->body, most_regs(f));
+        visit(f, f->body, ctas_wanted(f));
 }
