@@ -768,7 +768,7 @@ static void find_dot(struct op *o, void *ctx)
 }
 
 /* Drops a loop that runs no iteration, and replaces a loop that runs one iteration by its body. Keeps a loop with
- * dots, because other passes overlap its loads with the dots of the next program. */
+ * dots that writes no memory, because other passes overlap its loads with the dots of the next program. */
 static bool settle_loop(struct op *o)
 {
     int64_t lo, hi, step;
@@ -779,7 +779,7 @@ static bool settle_loop(struct op *o)
     if (step < 0 ? lo > hi : lo < hi) {
         block_walk(o->regions[0], find_dot, &has_dot);
         if (step <= 0 || lo < hi - step || lo > INT32_MAX || hi > INT32_MAX || step > INT32_MAX || lo < 0 ||
-            has_dot)
+            (has_dot && !op_may_write(o)))
             return false;
         loop_inline(o);
         return true;
