@@ -218,7 +218,7 @@ def decays(batches, T, H, BT):
     return g
 
 
-def check_delta(T, H, D, BT, warps, stages, BV):
+def check_delta(T, H, D, BT, warps, stages, BV, BD=32):
     B = 1
     k, w, u, q = halves(B, T, H, D), halves(B, T, H, D, by=0.1), halves(B, T, H, D), halves(B, T, H, D)
     g = decays(B, T, H, BT)
@@ -230,7 +230,7 @@ def check_delta(T, H, D, BT, warps, stages, BV):
     delta_outputs[(D // BV, chunks, B * H)](q, k, new, s, g, o, T, H, 0.5, D, D, BT, 32, BV, num_warps=warps, num_stages=stages)
     a, beta = halves(B, T, H, BT), torch.rand((B, T, H), device='cuda', dtype=torch.float32)
     kw, vu = torch.zeros_like(k), torch.zeros_like(k)
-    delta_inputs[(chunks, B * H)](k, u, beta, g, a, kw, vu, T, H, D, D, BT, 32, num_warps=warps, num_stages=stages)
+    delta_inputs[(chunks, B * H)](k, u, beta, g, a, kw, vu, T, H, D, D, BT, BD, num_warps=warps, num_stages=stages)
     over, twice = u.clone(), torch.zeros_like(s)  # overwriting the old values gives the same
     delta_states[(D // BV, B * H)](k, w, over, g, over, twice, T, H, D, D, BT, BV, num_warps=warps, num_stages=stages)
     near('new over old', over, new, 1e-3)
@@ -328,8 +328,8 @@ def time_delta():
     for BV, warps, stages in ((32, 4, 2), (64, 4, 3), (64, 4, 2)):
         row('delta rule, states, %d values, %d warps, %d stages' % (BV, warps, stages),
             lambda: delta_states[(D // BV, B * H)](k, w, u, g, new, s, T, H, D, D, BT, BV, num_warps=warps, num_stages=stages))
-    for BD, warps, stages in ((64, 4, 3), (64, 4, 2), (64, 2, 3)):
-        row('delta rule, inputs, %d warps, %d stages' % (warps, stages),
+    for BD, warps, stages in ((64, 4, 3), (64, 4, 2), (64, 2, 3), (128, 4, 2)):
+        row('delta rule, inputs, %d columns, %d warps, %d stages' % (BD, warps, stages),
             lambda: delta_inputs[(chunks, B * H)](k, u, beta, g, a, kw, vu, T, H, D, D, BT, BD, num_warps=warps, num_stages=stages))
     for BK, BV, warps, stages in ((64, 128, 4, 3), (64, 64, 4, 3), (128, 128, 8, 2)):
         row('delta rule, outputs, %dx%d, %d warps, %d stages' % (BK, BV, warps, stages),
@@ -377,7 +377,7 @@ if sys.argv[1:] == ['time']:
 else:
     torch.manual_seed(0)
     check_delta(200, 2, 64, 64, 4, 3, 32)
-    check_delta(200, 1, 64, 64, 4, 3, 64)
+    check_delta(200, 1, 64, 64, 4, 3, 64, BD=64)
     check_retention(192, 2, 64, 64, 4, 3, 32)
     check_ssd(2, 128, 2, 64, 64, 4, 3)
     for K in (128, 256, 384, 512):  # runs iterations in pairs, with one or two left over
