@@ -25,8 +25,8 @@ const struct mod_info mod_info[MOD_count] = {
 
 const struct insn_info insn_info[INSN_count] = {
 #define INSN(name, mnemonic, operands, result, traits, ptx, latency, counts, overflow, undefined, meaning)   \
-    {#name, mnemonic,          operands,        RESULT_##result,     traits,                                 \
-     ptx,   LATENCY_##latency, COUNTS_##counts, OVERFLOW_##overflow, UNDEFINED_##undefined},
+    {#name, mnemonic, operands,        LATENCY_##latency, UNDEFINED_##undefined, OVERFLOW_##overflow,        \
+     ptx,   traits,   RESULT_##result, COUNTS_##counts},
 #include "codegen/insns.h"
 #undef INSN
 };

@@ -93,13 +93,10 @@ struct mod_info {
 };
 struct insn_info {
     const char *name, *mnemonic, *operands;
-    enum insn_result result;
-    unsigned traits; /* PURE etc. */
-    int ptx;
-    enum latency latency;
-    enum insn_counts counts;
-    enum insn_overflow overflow;
-    enum insn_undefined undefined;
+    uint8_t latency, undefined, overflow; /* enum latency, insn_undefined, insn_overflow */
+    uint8_t ptx;
+    uint16_t traits;                      /* PURE etc. */
+    uint8_t result, counts;               /* enum insn_result, insn_counts */
 };
 /* traits of instructions in addition to those of ir.h */
 enum { WARP = 512, TIED = 1024, PINNED = 2048, ASYNC = 4096 };

@@ -281,10 +281,10 @@ enum family {
 struct op_info {
     const char *name;
     const char *operands, *results; /* operand and result names as in the table */
-    int nregions;
     uint64_t attrs; /* bit i: the op may carry attr_key i */
-    enum family family;
-    unsigned traits;
+    uint16_t traits;
+    uint8_t nregions;
+    uint8_t family; /* enum family */
     /* Checks operands and attributes of `o`, and sets types[i] to the required type of result i (NULL: the rule
      * allows several types, and checks o->results[i].type if that is set). Returns NULL if `o` is valid, else
      * an error message in the module's arena. The builder calls the rule to infer types, the verifier to check
