@@ -99,7 +99,7 @@ struct insn_info {
     uint8_t result, counts;               /* enum insn_result, insn_counts */
 };
 /* traits of instructions in addition to those of ir.h */
-enum { WARP = 512, TIED = 1024, PINNED = 2048, ASYNC = 4096 };
+enum { WARP = 512, TIED = 1024, PINNED = 2048, ASYNC = 4096, CALL = 8192 };
 
 /* The kinds of words in the operand column of insns.h. */
 enum word_kind {
