@@ -45,15 +45,14 @@
 /* -- which loads -- */
 
 /* The ops that may be between a load and a dot's operand. BY_CASTS: layout conversions and elementwise ops with one
- * operand. BY_ARITHMETIC: also elementwise ops with several operands, broadcast, expand_dims and reshape. OTHERS: all
- * ops. With OTHERS, the tile need not reach a dot, because the latency of any load delays each iteration. */
+ * operand. BY_ARITHMETIC: those of op_leads_to_dot. OTHERS: all ops. With OTHERS, the tile need not reach a dot,
+ * because the latency of any load delays each iteration. */
 enum way { BY_CASTS, BY_ARITHMETIC, OTHERS, WAYS };
 
 static bool passes_on(const struct op *o, enum way way)
 {
-    return o->code == OP_convert || (op_has(o, ELEMENTWISE) && o->nopnds == 1) ||
-           (way == BY_ARITHMETIC && (op_has(o, ELEMENTWISE) || o->code == OP_broadcast ||
-                                     o->code == OP_expand_dims || o->code == OP_reshape));
+    return way == BY_ARITHMETIC ? op_leads_to_dot(o)
+                                : o->code == OP_convert || (op_has(o, ELEMENTWISE) && o->nopnds == 1);
 }
 
 /* Returns whether all uses of v lead to dots, directly or through ops that `way` permits. */
