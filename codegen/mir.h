@@ -247,8 +247,8 @@ bool opnd_same(struct opnd a, struct opnd b);
 bool opnd_is_imm(struct opnd o, int64_t i);
 /* Finds the blocks that can execute after b, at most two. Returns their number. */
 int mblock_successors(const struct mir *m, const struct mblock *b, int successors[2]);
-/* Returns whether the kernel has an instruction that was selected for a tile op with this opcode. */
-bool mir_has(const struct mir *m, enum opcode code);
+/* Returns whether `holds` is true of an instruction of the kernel. */
+bool mir_any(const struct mir *m, bool (*holds)(const struct insn *in));
 static inline bool insn_has(const struct insn *in, unsigned traits)
 {
     return (insn_info[in->form.code].traits & traits) == traits;

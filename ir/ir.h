@@ -500,6 +500,9 @@ bool combines_in_any_order(const struct op *o);
  * erase the op that it receives. */
 void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx);
 void block_walk(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);
+/* Like block_walk, but the ops in the regions of an op precede the op, which the callback may also replace by others:
+ * it visits none of these. */
+void block_walk_up(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);
 struct op *block_terminator(const struct block *b); /* NULL if the block is not terminated yet */
 /* Sets the `scratch` of every value in the block and in nested regions to NULL. */
 void block_clear_notes(struct block *b);

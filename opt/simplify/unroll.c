@@ -124,18 +124,14 @@ struct op *loop_unroll(struct op *loop, int64_t factor)
     return to;
 }
 
-static void visit(struct block *b)
+static void visit(struct op *o, void *ctx)
 {
-    for (struct op *next, *o = b->first; o; o = next) {
-        next = o->next;
-        for (int i = 0; i < o->nregions; i++)
-            visit(o->regions[i]);
-        if (o->code == OP_for && op_int(o, ATTR_unroll) > 1)
-            loop_unroll(o, op_int(o, ATTR_unroll));
-    }
+    (void)ctx;
+    if (o->code == OP_for && op_int(o, ATTR_unroll) > 1)
+        loop_unroll(o, op_int(o, ATTR_unroll));
 }
 
 void opt_unroll(struct func *f)
 {
-    visit(f->body);
+    block_walk_up(f->body, visit, NULL);
 }

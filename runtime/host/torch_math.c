@@ -238,15 +238,23 @@ static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const st
     return true;
 }
 
+/* Returns a tensor of the shape that a and b have in common, without data. */
+static struct tensor common_shape(struct eval *e, const struct tensor *a, const struct tensor *b,
+                                  struct loc at)
+{
+    struct tensor shape = {0};
+    if (!tensor_broadcast_shape(a, b, &shape.rank, shape.shape))
+        eval_raise(e, at, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, a),
+                   torch_shape_text(e, b));
+    return shape;
+}
+
 struct obj *torch_apply(struct eval *e, const struct elementwise *f, struct obj *x, struct obj *y,
                         struct loc at)
 {
     struct tensor a = torch_operand(e, x, at), b = f->n > 1 ? torch_operand(e, y, at) : a;
     enum torch_dtype common = f->n > 1 ? operand_dtype(&a, x, &b, y) : a.dtype;
-    struct tensor shape = {0};
-    if (!tensor_broadcast_shape(&a, &b, &shape.rank, shape.shape))
-        eval_raise(e, at, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, &a),
-                   torch_shape_text(e, &b));
+    struct tensor shape = common_shape(e, &a, &b, at);
     struct element_op o = {f, f->on_ints && !torch_is_float(common)};
     if (!o.as_ints && !f->on_floats)
         eval_raise(e, at, "RuntimeError", ERR_torch_no_floats, f->name, torch_dtypes[common].name);
@@ -506,10 +514,8 @@ static struct number count_far(const struct number *x, void *ctx)
 
 static void compare(struct eval *e, struct obj *x, struct obj *y, struct closeness *c, struct loc at)
 {
-    struct tensor a = torch_operand(e, x, at), b = torch_operand(e, y, at), shape = {0};
-    if (!tensor_broadcast_shape(&a, &b, &shape.rank, shape.shape))
-        eval_raise(e, at, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, &a),
-                   torch_shape_text(e, &b));
+    struct tensor a = torch_operand(e, x, at), b = torch_operand(e, y, at),
+                  shape = common_shape(e, &a, &b, at);
     struct tensor out = torch_make(e, TORCH_bool_, shape.rank, shape.shape, at);
     if (!tensor_map(host_pool(e), &out, 2, (const struct tensor *const[]){&a, &b}, count_far, c))
         torch_fail(e, at);
