@@ -382,7 +382,7 @@ static void split_scan(struct split *s)
         value_replace(&s->scan->results[i], in_layout(&s->b, r, t->layout));
     }
     opt_explain(s->b.func,
-                (struct explanation){DECISION_scan_over_warps, .at = s->scan, .numbers = {nwarps}});
+                &(struct explanation){DECISION_scan_over_warps, .at = s->scan, .numbers = {nwarps}});
     op_erase(s->scan);
 }
 

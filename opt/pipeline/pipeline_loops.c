@@ -514,7 +514,7 @@ static void explain(const struct copy_plan *p)
     for (int i = 0; i < p->loads.n; i++) {
         const struct staged *x = &p->loads.at[i];
         opt_explain(p->func,
-                    (struct explanation){
+                    &(struct explanation){
                         DECISION_pipelined, .at = x->load, .values = {op_result(x->load)},
                         .numbers = {x->is_late ? 1 : p->nstages, x->vec * type_elem_bytes(x->ring_type)}});
     }

@@ -164,8 +164,8 @@ static bool is_copy(struct copy_plan *p, struct op *load, enum way way, struct s
     }
     int vec = copy_width(p->axes, load, ring);
     if (vec * bytes < LEAST_BYTES) {
-        opt_explain(p->func, (struct explanation){DECISION_too_few_bytes, .at = load, .values = {r},
-                                                  .numbers = {vec * bytes}});
+        opt_explain(p->func, &(struct explanation){DECISION_too_few_bytes, .at = load, .values = {r},
+                                                   .numbers = {vec * bytes}});
         return false;
     }
     p->fenced |= target->type->kind == TY_shared;
@@ -312,7 +312,7 @@ static void find_slice(struct copy_plan *p)
         if (add_to_slice(p, op_opnd(load, 0)) && add_to_slice(p, op_opnd(load, 1)))
             continue;
         opt_explain(p->func,
-                    (struct explanation){DECISION_unknown_ahead, .at = load, .values = {op_result(load)}});
+                    &(struct explanation){DECISION_unknown_ahead, .at = load, .values = {op_result(load)}});
         for (int k = i + 1; k < p->loads.n; k++)
             p->loads.at[k - 1] = p->loads.at[k];
         p->loads.n--;

@@ -357,11 +357,11 @@ static void choose_stages(struct ring_plan *p)
         const struct batch *g = &p->batches.at[k];
         const struct ring *r = &p->rings.at[g->ring];
         const enum decision which = r->first == k ? DECISION_ring : DECISION_ring_shared;
-        opt_explain(p->func,
-                    (struct explanation){which, .at = g->takes.at[0].load, .numbers = {r->stages, r->bytes}});
+        opt_explain(p->func, &(struct explanation){which, .at = g->takes.at[0].load,
+                                                   .numbers = {r->stages, r->bytes}});
         if (stages_asked(p, g) > r->stages)
-            opt_explain(p->func, (struct explanation){DECISION_ring_short, .at = g->takes.at[0].load,
-                                                      .numbers = {stages_asked(p, g)}});
+            opt_explain(p->func, &(struct explanation){DECISION_ring_short, .at = g->takes.at[0].load,
+                                                       .numbers = {stages_asked(p, g)}});
     }
 }
 

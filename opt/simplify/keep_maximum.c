@@ -521,8 +521,8 @@ static void keep_maximum(struct op *loop, void *ctx)
         other = add_lanes_later(&k);
         if (other)
             continue;
-        opt_explain(f, (struct explanation){DECISION_maximum_kept, .at = k.m.max,
-                                            .values = {op_result(k.m.max), op_result(k.sum)}});
+        opt_explain(f, &(struct explanation){DECISION_maximum_kept, .at = k.m.max,
+                                             .values = {op_result(k.m.max), op_result(k.sum)}});
         rewrite(&k);
     }
 }

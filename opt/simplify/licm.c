@@ -42,7 +42,7 @@ static void hoist(struct op *loop, void *ctx)
             if (!can_move(o, loop))
                 continue;
             opt_explain(loop->block->func,
-                        (struct explanation){DECISION_hoisted, .at = o, .values = {&o->results[0]}});
+                        &(struct explanation){DECISION_hoisted, .at = o, .values = {&o->results[0]}});
             op_move_before(o, loop);
         }
     }

@@ -110,7 +110,7 @@ struct op *loop_unroll(struct op *loop, int64_t factor)
         middle = build_middle(&b, loop, factor);
     struct op *to = build_long(&b, loop, middle, factor);
     const enum decision how = is_known && !left ? DECISION_unrolled_whole : DECISION_unrolled_with_rest;
-    opt_explain(b.func, (struct explanation){how, .at = loop, .numbers = {factor}});
+    opt_explain(b.func, &(struct explanation){how, .at = loop, .numbers = {factor}});
     for (int i = 0; i < loop->nresults && is_known && !left; i++)
         value_replace(&loop->results[i], &to->results[i]);
     if (is_known && !left) {
