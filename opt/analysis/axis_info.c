@@ -515,12 +515,12 @@ static struct axis result_of(const struct axis_table *t, const struct op *o)
 
 /* -- the walk over the ops -- */
 
-static void set(struct axis_table *t, const struct value *v, struct axis a)
+static void set(struct axis_table *t, const struct value *v, const struct axis *a)
 {
     void **at = map_at_ptr(&t->map, v);
     if (!*at)
         *at = NEW(t->func->module->scratch, struct axis);
-    *(struct axis *)*at = a;
+    *(struct axis *)*at = *a;
 }
 
 static void analyse_block(struct axis_table *t, const struct block *b);
@@ -533,7 +533,7 @@ static bool weaken(struct axis_table *t, const struct value *v, const struct val
     struct axis both = meet(&x, &y);
     if (same(&both, x.a, v->type))
         return false;
-    set(t, v, round < value_params(v)->axis_info_rounds ? both : nothing_known);
+    set(t, v, round < value_params(v)->axis_info_rounds ? &both : &nothing_known);
     return true;
 }
 
@@ -550,9 +550,10 @@ static struct axis induction(const struct axis_table *t, const struct op *loop)
 static void analyse_for(struct axis_table *t, const struct op *o)
 {
     const struct block *body = o->regions[0];
-    set(t, body->args.at[0], induction(t, o));
+    struct axis counter = induction(t, o);
+    set(t, body->args.at[0], &counter);
     for (int i = 0; i < o->nresults; i++)
-        set(t, body->args.at[i + 1], *axis_of(t, op_opnd(o, i + 3)));
+        set(t, body->args.at[i + 1], axis_of(t, op_opnd(o, i + 3)));
     bool changed = true;
     for (int round = 0; changed; round++) {
         changed = false;
@@ -561,26 +562,26 @@ static void analyse_for(struct axis_table *t, const struct op *o)
             changed |= weaken(t, body->args.at[i + 1], op_opnd(body->last, i), round);
     }
     for (int i = 0; i < o->nresults; i++)
-        set(t, &o->results[i], *axis_of(t, body->args.at[i + 1]));
+        set(t, &o->results[i], axis_of(t, body->args.at[i + 1]));
 }
 
 static void analyse_while(struct axis_table *t, const struct op *o)
 {
     const struct block *head = o->regions[0], *body = o->regions[1];
     for (int i = 0; i < head->args.n; i++)
-        set(t, head->args.at[i], *axis_of(t, op_opnd(o, i)));
+        set(t, head->args.at[i], axis_of(t, op_opnd(o, i)));
     bool changed = true;
     for (int round = 0; changed; round++) {
         changed = false;
         analyse_block(t, head);
         for (int i = 0; i < body->args.n; i++)
-            set(t, body->args.at[i], *axis_of(t, op_opnd(head->last, i + 1)));
+            set(t, body->args.at[i], axis_of(t, op_opnd(head->last, i + 1)));
         analyse_block(t, body);
         for (int i = 0; i < head->args.n; i++)
             changed |= weaken(t, head->args.at[i], op_opnd(body->last, i), round);
     }
     for (int i = 0; i < o->nresults; i++)
-        set(t, &o->results[i], *axis_of(t, op_opnd(head->last, i + 1)));
+        set(t, &o->results[i], axis_of(t, op_opnd(head->last, i + 1)));
 }
 
 /* Analyses an `if`, or a `warps`, whose roles have no results. */
@@ -594,7 +595,7 @@ static void analyse_if(struct axis_table *t, const struct op *o)
             continue;
         for (int i = 0; i < o->nresults; i++)
             if (first)
-                set(t, &o->results[i], *axis_of(t, op_opnd(b->last, i)));
+                set(t, &o->results[i], axis_of(t, op_opnd(b->last, i)));
             else
                 weaken(t, &o->results[i], op_opnd(b->last, i), 0);
         first = false;
@@ -610,8 +611,10 @@ static void analyse_block(struct axis_table *t, const struct block *b)
             analyse_while(t, o);
         else if (o->code == OP_if || o->code == OP_warps)
             analyse_if(t, o);
-        else if (o->nresults == 1)
-            set(t, op_result(o), result_of(t, o));
+        else if (o->nresults == 1) {
+            struct axis facts = result_of(t, o);
+            set(t, op_result(o), &facts);
+        }
     }
 }
 
@@ -620,9 +623,11 @@ struct axis_table *axis_analyse(struct func *f)
     struct axis_table *t = NEW(f->module->scratch, struct axis_table);
     t->func = f;
     map_init(&t->map, f->module->scratch);
-    for (int i = 0; i < f->body->args.n; i++)
-        set(t, f->body->args.at[i],
-            uniform(f->body->args.at[i]->type, log_divisor(f->params.at[i].divisible), false));
+    for (int i = 0; i < f->body->args.n; i++) {
+        const struct value *v = f->body->args.at[i];
+        struct axis facts = uniform(v->type, log_divisor(f->params.at[i].divisible), false);
+        set(t, v, &facts);
+    }
     analyse_block(t, f->body);
     return t;
 }
