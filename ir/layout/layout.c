@@ -251,10 +251,10 @@ static uint32_t drop_dim(const struct layout *l, uint32_t coord, int d)
 void layout_squash(struct layout *out, const struct layout *l, int dim)
 {
     *out = *l;
-    out->dim_bits[dim] = 0;
     for (int i = 0, n = count_bits(l); i < n; i++)
         out->basis[i] = drop_dim(l, l->basis[i], dim);
     out->flip = drop_dim(l, l->flip, dim);
+    out->dim_bits[dim] = 0;
 }
 
 void layout_part(struct layout *out, const struct layout *l, const int *shape, const int *at)
