@@ -226,7 +226,7 @@ static void put_insn(const struct emitter *e, const struct insn *in)
         put_reg(e, in->guard);
         text_char(out, ' ');
     }
-    if (in->form.code == INSN_vprintf || in->form.code == INSN_assertfail) {
+    if (insn_has(in, CALL)) {
         put_call(e, in);
         return;
     }

@@ -23,7 +23,8 @@
  *   traits     those of ir.h's tile ops: PURE (depends on its operands only), COMMUTES (a and b), READS, WRITES
  *              (memory), EFFECT (is not moved), TERMINATOR (leaves the block), and WARP (all lanes of the warp
  *              take part: it stays in its block), TIED (it also reads its results, unless it is `fresh`), PINNED (no
- *              instruction moves past it), ASYNC (it starts, groups, orders or awaits asynchronous work)
+ *              instruction moves past it), ASYNC (it starts, groups, orders or awaits asynchronous work), CALL
+ *              (it prints as a call of the function `mnemonic`)
  *   ptx        first PTX version with the instruction, on targets that support it: 70 is 7.0
  *   latency    row of LATENCIES (ir/target/target.h); a target says how many cycles each takes
  *   counts     the emulator's counter for the instruction, a word of INSN_COUNTS (mir.h)
@@ -229,8 +230,8 @@ INSN(grid_launch,    "griddepcontrol.launch_dependents", "",          none, READ
 INSN(cvta,           "cvta",                             "d &a",      own,  PURE,                     70, alu, moves, none, whole,  "d = an address, between a space and the generic one")
 INSN(mapa,           "mapa.shared::cluster",             "d &a b:u32", own,  PURE,                     78, alu, moves, none, whole,  "d = address a in the CTA of rank b")
 INSN(stmatrix,       "stmatrix.sync.aligned.m8n8",       "[p:shared] {%x:b32}", none, WRITES|WARP,              78, none, shared, none, whole, "memory at p = 8x8 matrices of 16-bit elements")
-INSN(vprintf,        "vprintf",                          "d:b32 f:u64 a:u64", none, READS|WRITES|EFFECT,      70, none, control, none, whole, "print the arguments at a by format f; printed as a call")
-INSN(assertfail,     "__assertfail",                     "t:u64 f:u64 l:b32 n:u64 c:u64", none, READS|WRITES|EFFECT, 70, none, control, none, whole, "print that the assertion t failed, in file f, line l and function n, and stop the launch; printed as a call")
+INSN(vprintf,        "vprintf",                          "d:b32 f:u64 a:u64", none, READS|WRITES|EFFECT|CALL, 70, none, control, none, whole, "print the arguments at a by format f")
+INSN(assertfail,     "__assertfail",                     "t:u64 f:u64 l:b32 n:u64 c:u64", none, READS|WRITES|EFFECT|CALL, 70, none, control, none, whole, "print that the assertion t failed, in file f, line l and function n, and stop the launch")
 INSN(asm,            "asm",                              "d %a?",     none, READS|WRITES|EFFECT,      70, none, synchronization, none, whole, "inline assembly of the kernel")
 INSN(trap,           "trap",                             "",          none, READS|WRITES|EFFECT,      70, none, control, none, whole, "stop the launch")
 

@@ -25,8 +25,8 @@ const struct mod_info mod_info[MOD_count] = {
 
 const struct insn_info insn_info[INSN_count] = {
 #define INSN(name, mnemonic, operands, result, traits, ptx, latency, counts, overflow, undefined, meaning)   \
-    {#name, mnemonic,          operands,        RESULT_##result,     traits,                                 \
-     ptx,   LATENCY_##latency, COUNTS_##counts, OVERFLOW_##overflow, UNDEFINED_##undefined},
+    {#name, mnemonic, operands,        LATENCY_##latency, UNDEFINED_##undefined, OVERFLOW_##overflow,        \
+     ptx,   traits,   RESULT_##result, COUNTS_##counts},
 #include "codegen/insns.h"
 #undef INSN
 };
@@ -212,13 +212,11 @@ int mblock_successors(const struct mir *m, const struct mblock *b, int successor
     return n;
 }
 
-bool mir_has(const struct mir *m, enum opcode code)
+bool mir_any(const struct mir *m, bool (*holds)(const struct insn *in))
 {
     for (int b = 0; b < m->blocks.n; b++)
-        for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
-            const struct op *o = m->blocks.at[b]->insns.at[i]->op;
-            if (o && o->code == code)
+        for (int i = 0; i < m->blocks.at[b]->insns.n; i++)
+            if (holds(m->blocks.at[b]->insns.at[i]))
                 return true;
-        }
     return false;
 }

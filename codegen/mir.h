@@ -93,16 +93,13 @@ struct mod_info {
 };
 struct insn_info {
     const char *name, *mnemonic, *operands;
-    enum insn_result result;
-    unsigned traits; /* PURE etc. */
-    int ptx;
-    enum latency latency;
-    enum insn_counts counts;
-    enum insn_overflow overflow;
-    enum insn_undefined undefined;
+    uint8_t latency, undefined, overflow; /* enum latency, insn_undefined, insn_overflow */
+    uint8_t ptx;
+    uint16_t traits;                      /* PURE etc. */
+    uint8_t result, counts;               /* enum insn_result, insn_counts */
 };
 /* traits of instructions in addition to those of ir.h */
-enum { WARP = 512, TIED = 1024, PINNED = 2048, ASYNC = 4096 };
+enum { WARP = 512, TIED = 1024, PINNED = 2048, ASYNC = 4096, CALL = 8192 };
 
 /* The kinds of words in the operand column of insns.h. */
 enum word_kind {
@@ -250,8 +247,8 @@ bool opnd_same(struct opnd a, struct opnd b);
 bool opnd_is_imm(struct opnd o, int64_t i);
 /* Finds the blocks that can execute after b, at most two. Returns their number. */
 int mblock_successors(const struct mir *m, const struct mblock *b, int successors[2]);
-/* Returns whether the kernel has an instruction that was selected for a tile op with this opcode. */
-bool mir_has(const struct mir *m, enum opcode code);
+/* Returns whether `holds` is true of an instruction of the kernel. */
+bool mir_any(const struct mir *m, bool (*holds)(const struct insn *in));
 static inline bool insn_has(const struct insn *in, unsigned traits)
 {
     return (insn_info[in->form.code].traits & traits) == traits;

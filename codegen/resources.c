@@ -136,13 +136,23 @@ static int ctas_by_registers(const struct mir *m, const struct liveness *live, b
     return ctas < 1 ? 1 : ctas;
 }
 
+static bool starts_async_dot(const struct insn *in)
+{
+    return in->op && in->op->code == OP_mma_start;
+}
+
+static bool is_dot(const struct insn *in)
+{
+    return in->op && in->op->code == OP_dot;
+}
+
 /* Chooses .minnctapersm. Without .minnctapersm, ptxas reduces registers per thread so that more threads fit on an SM,
  * and may spill; kernels with dots gain more from registers than from threads. A persistent kernel requests as many
  * CTAs as fit, because a single CTA with small tiles would leave the tensor cores idle between two iterations. */
 static int choose_ctas(const struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
-    const bool has_async = mir_has(m, OP_mma_start);
-    if (!has_async && !mir_has(m, OP_dot))
+    const bool has_async = mir_any(m, starts_async_dot);
+    if (!has_async && !mir_any(m, is_dot))
         return 0;
     const int most = m->func->module->params->resources_ctas_most;
     int fit = ctas_by_registers(m, live, has_async), ctas = fit < most ? fit : most;

@@ -503,15 +503,10 @@ static struct liveness *schedule_once_or_twice(struct mir *m, struct insn **cons
 
 /* -- orders for more CTAs on an SM -- */
 
-static bool has_tensor_cores(const struct mir *m)
+static bool uses_tensor_cores(const struct insn *in)
 {
-    for (int b = 0; b < m->blocks.n; b++)
-        for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
-            enum latency kind = insn_info[m->blocks.at[b]->insns.at[i]->form.code].latency;
-            if (kind == LATENCY_mma || kind == LATENCY_mma_async)
-                return true;
-        }
-    return false;
+    enum latency kind = insn_info[in->form.code].latency;
+    return kind == LATENCY_mma || kind == LATENCY_mma_async;
 }
 
 /* Chooses, among the orders with which n CTAs fit on an SM, the order with the most loads in flight. Tries limits on
@@ -624,33 +619,23 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
     return is_worth_it ? make_room_in_loops(m, before, urgent, keeps_pipelines, was, n) : live;
 }
 
-/* Returns whether the kernel stores a tile of many registers to shared memory. Shared memory then limits the number
+/* Returns whether an instruction stores a tile of many registers to shared memory. Shared memory then limits the number
  * of CTAs on an SM. ptxas does not know how much shared memory the kernel uses. So without .maxnreg, ptxas spills
  * to reach an occupancy that the shared memory does not allow. */
-static bool carries_much(const struct mir *m)
+static bool carries_much(const struct insn *in)
 {
-    for (int b = 0; b < m->blocks.n; b++)
-        for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
-            const struct op *o = m->blocks.at[b]->insns.at[i]->op;
-            const struct type *t = o && o->code == OP_shared_store ? op_opnd(o, 1)->type : NULL;
-            if (t && tile_regs(t, m->func->num_warps, 0) >= m->func->module->params->schedule_carried_regs)
-                return true;
-        }
-    return false;
+    const struct op *o = in->op;
+    const struct type *t = o && o->code == OP_shared_store ? op_opnd(o, 1)->type : NULL;
+    return t && tile_regs(t, o->block->func->num_warps, 0) >= op_params(o)->schedule_carried_regs;
 }
 
-/* Returns whether a reduction of the kernel combines more than two elements into one. Reductions of two elements are
+/* Returns whether an instruction belongs to a reduction that combines more than two elements into one. Reductions of two elements are
  * exchanges in sorts. A sort keeps a whole tile live, and needs no other CTAs to hide the latency of a shuffle: the
  * instructions of other elements hide this latency. */
-static bool reduces_rows(const struct mir *m)
+static bool reduces_rows(const struct insn *in)
 {
-    for (int b = 0; b < m->blocks.n; b++)
-        for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
-            const struct op *o = m->blocks.at[b]->insns.at[i]->op;
-            if (o && o->code == OP_reduce && op_opnd(o, 0)->type->shape[op_int(o, ATTR_axis)] > 2)
-                return true;
-        }
-    return false;
+    const struct op *o = in->op;
+    return o && o->code == OP_reduce && op_opnd(o, 0)->type->shape[op_int(o, ATTR_axis)] > 2;
 }
 
 struct liveness *schedule(struct mir *m)
@@ -659,11 +644,11 @@ struct liveness *schedule(struct mir *m)
     struct insn ***before = keep_orders(m);
     struct liveness *live = schedule_once_or_twice(m, before, keeps_pipelines);
     m->regs_most = m->func->maxnreg;
-    if (m->regs_most || has_tensor_cores(m))
+    if (m->regs_most || mir_any(m, uses_tensor_cores))
         return live;
-    if (reduces_rows(m))
+    if (mir_any(m, reduces_rows))
         return make_room(m, live, before, keeps_pipelines);
-    if (carries_much(m))
+    if (mir_any(m, carries_much))
         m->regs_most = func_regs_most(m->func);
     return live;
 }

@@ -281,10 +281,10 @@ enum family {
 struct op_info {
     const char *name;
     const char *operands, *results; /* operand and result names as in the table */
-    int nregions;
     uint64_t attrs; /* bit i: the op may carry attr_key i */
-    enum family family;
-    unsigned traits;
+    uint16_t traits;
+    uint8_t nregions;
+    uint8_t family; /* enum family */
     /* Checks operands and attributes of `o`, and sets types[i] to the required type of result i (NULL: the rule
      * allows several types, and checks o->results[i].type if that is set). Returns NULL if `o` is valid, else
      * an error message in the module's arena. The builder calls the rule to infer types, the verifier to check
@@ -500,6 +500,9 @@ bool combines_in_any_order(const struct op *o);
  * erase the op that it receives. */
 void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx);
 void block_walk(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);
+/* Like block_walk, but the ops in the regions of an op precede the op, which the callback may also replace by others:
+ * it visits none of these. */
+void block_walk_up(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);
 struct op *block_terminator(const struct block *b); /* NULL if the block is not terminated yet */
 /* Sets the `scratch` of every value in the block and in nested regions to NULL. */
 void block_clear_notes(struct block *b);

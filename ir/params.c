@@ -2,7 +2,6 @@
 /* params.c: defines the table of thresholds (params.h), and reads and prints their values. */
 #include "ir/params.h"
 
-#include <stddef.h>
 #include <string.h>
 
 const struct params params_default = {
@@ -12,26 +11,18 @@ const struct params params_default = {
 };
 
 const struct param_info param_info[] = {
-#define PARAM(name, dflt, least, most, unit, meaning, measured) {#name, dflt, least, most, unit},
+#define PARAM(name, dflt, least, most, unit, meaning, measured) {#name, unit, least, most},
 #include "ir/params.h"
 #undef PARAM
 };
 const int nparam_info = (int)(sizeof param_info / sizeof param_info[0]);
 
-static const size_t offsets[] = {
-#define PARAM(name, dflt, least, most, unit, meaning, measured) offsetof(struct params, name),
-#include "ir/params.h"
-#undef PARAM
-};
+_Static_assert(sizeof(struct params) == sizeof(int) * (sizeof param_info / sizeof *param_info),
+               "a value for each row");
 
-static int value_of(const struct params *p, int i)
+int param_value(const struct params *p, int i)
 {
-    return *(const int *)((const char *)p + offsets[i]);
-}
-
-static void set_value(struct params *p, int i, int value)
-{
-    *(int *)((char *)p + offsets[i]) = value;
+    return ((const int *)p)[i];
 }
 
 /* -- names -- */
@@ -115,10 +106,10 @@ static bool read_setting(struct params *p, const char *setting, struct diag *d)
     const struct param_info *info = &param_info[i];
     if (!equals || !read_number(equals + 1, &value) || value < info->least || value > info->most) {
         diag_error(d, (struct loc){0}, ERR_param_value, name, info->least, info->most, info->unit,
-                   equals ? equals + 1 : "", info->dflt);
+                   equals ? equals + 1 : "", param_value(&params_default, i));
         return false;
     }
-    set_value(p, i, value);
+    ((int *)p)[i] = value;
     return true;
 }
 
@@ -138,9 +129,9 @@ void params_print(const struct params *p, struct text *out)
 {
     bool any = false;
     for (int i = 0; i < nparam_info; i++) {
-        if (value_of(p, i) == param_info[i].dflt)
+        if (param_value(p, i) == param_value(&params_default, i))
             continue;
-        text_printf(out, "%s%s=%d", any ? " " : "", param_info[i].name, value_of(p, i));
+        text_printf(out, "%s%s=%d", any ? " " : "", param_info[i].name, param_value(p, i));
         any = true;
     }
     if (!any)

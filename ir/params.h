@@ -455,14 +455,14 @@ struct params {
 extern const struct params params_default;
 
 struct param_info {
-    const char *name;
-    int dflt, least, most;
-    const char *unit;
+    const char *name, *unit;
+    int least, most;
 };
-/* The table without the columns `meaning` and `measured`. Only `neso help params` prints these columns
- * (runtime/manual/params.c); the library omits them. */
+/* The table without the defaults, which params_default holds, and without the columns `meaning` and `measured`. Only
+ * `neso help params` prints these columns (runtime/manual/params.c); the library omits them. */
 extern const struct param_info param_info[];
 extern const int nparam_info;
+int param_value(const struct params *p, int i); /* the value of row i */
 
 /* Sets *p to the defaults, and then to the values in `text`, which has the form "NAME=VALUE,NAME=VALUE" (or is NULL).
  * If there is an error, reports it and returns false. */

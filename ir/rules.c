@@ -338,11 +338,8 @@ const char *rule_broadcast(struct module *m, const struct op *o, const struct ty
                                                    : wrong(m, "only one of operand and result has a layout");
     struct layout l = *t->layout;
     for (int i = 0; i < x->rank; i++)
-        if (x->shape[i] != t->shape[i]) {
-            struct layout squashed;
-            layout_squash(&squashed, &l, i);
-            l = squashed;
-        }
+        if (x->shape[i] != t->shape[i])
+            layout_squash(&l, &l, i);
     if (!same_without_repeats(&l, x->layout))
         return wrong(m, "%s is not laid out as its broadcast %s", ir(m, x), ir(m, t));
     return NULL;

@@ -23,7 +23,7 @@ const struct dtype_info dtype_info[DT_count] = {
 #define A(word) (UINT64_C(1) << ATTR_##word)
 const struct op_info op_info[OP_count] = {
 #define OP(name, operands, results, regions, attributes, family, traits, rule, meaning)                      \
-    {#name, operands, results, regions, attributes, FAMILY_##family, traits, rule_##rule},
+    {#name, operands, results, attributes, traits, regions, FAMILY_##family, rule_##rule},
 #include "ir/ops.h"
 #undef OP
 };

@@ -164,6 +164,16 @@ void block_walk(struct block *b, void (*visit)(struct op *o, void *ctx), void *c
     }
 }
 
+void block_walk_up(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx)
+{
+    for (struct op *next, *o = b->first; o; o = next) {
+        next = o->next;
+        for (int i = 0; i < o->nregions; i++)
+            block_walk_up(o->regions[i], visit, ctx);
+        visit(o, ctx);
+    }
+}
+
 void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx)
 {
     block_walk(f->body, visit, ctx);

@@ -83,13 +83,13 @@ static void write_line(const struct opt_options *o, const struct explanation *x,
     o->write(o->write_ctx, decision_info[x->what].pass, t.s, t.len);
 }
 
-void opt_explain(struct func *f, struct explanation x)
+void opt_explain(struct func *f, const struct explanation *x)
 {
     const struct opt_options *o = f->module->opt;
     if (!opt_explains(f))
         return;
     if (o->note)
-        o->note(o->write_ctx, &x);
+        o->note(o->write_ctx, x);
     else
-        write_line(o, &x, f->module->scratch);
+        write_line(o, x, f->module->scratch);
 }

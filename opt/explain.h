@@ -36,7 +36,7 @@ int explanation_grade(const struct explanation *x);
 void explanation_print(const struct explanation *x, struct text *out);
 
 /* Hands x to the caller if the caller requested explanations of the running pass (opt_options.explain). */
-void opt_explain(struct func *f, struct explanation x);
+void opt_explain(struct func *f, const struct explanation *x);
 /* Returns whether the caller requested explanations of the running pass. */
 bool opt_explains(const struct func *f);
 

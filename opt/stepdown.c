@@ -161,8 +161,8 @@ static void say(struct stepdown *d, const struct level *l, int stages, int asked
         text_printf(&less, "%d stages of %d; ", stages, asked);
     if (l->rounds)
         text_printf(&less, "conversions in rounds of %lld KB; ", (long long)conversion_bytes(d, l) >> 10);
-    opt_explain(f, (struct explanation){DECISION_stepped_down, .numbers = {bytes, f->target->smem_bytes},
-                                        .words = {less.s ? less.s : "", l->given_up}});
+    opt_explain(f, &(struct explanation){DECISION_stepped_down, .numbers = {bytes, f->target->smem_bytes},
+                                         .words = {less.s ? less.s : "", l->given_up}});
     d->now.write = d->given->write;
     d->now.note = d->given->note;
     run(d, l, stages);

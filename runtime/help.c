@@ -65,7 +65,8 @@ static void help_params(struct text *out)
              "thresholds of optimisations; --param NAME=VALUE,... changes them for one compilation or run\n");
     for (int i = 0; i < nparam_info; i++) {
         const struct param_info *p = &param_info[i];
-        text_printf(out, "  %s = %d (%d to %d, %s)\n", p->name, p->dflt, p->least, p->most, p->unit);
+        text_printf(out, "  %s = %d (%d to %d, %s)\n", p->name, param_value(&params_default, i), p->least,
+                    p->most, p->unit);
     }
 }
 

@@ -7,11 +7,12 @@
 #include "frontend/builtins/places.h"
 #include "frontend/python/python.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* -- the table -- */
 
-/* A row's bits say which modules and types have the builtin. NEEDS_kernel: a call outside of a kernel is an error. */
+/* Bits that say which modules and types have a builtin. NEEDS_kernel: a call outside of a kernel is an error. */
 enum {
     IN_tl = 1,
     IN_math = 2,
@@ -25,67 +26,126 @@ enum {
     NEEDS_kernel = 512,
     IN_descriptor = 1024,
     IN_tools = 2048,
-
-    /* the bits for each word of the column `where` */
-    WHERE_tl = IN_tl | NEEDS_kernel,
-    WHERE_method = IN_tl | IN_method | NEEDS_kernel,
-    WHERE_math = IN_tl | IN_math | IN_method | NEEDS_kernel,
-    WHERE_only_math = IN_tl | IN_math | NEEDS_kernel,
-    WHERE_only_method = IN_method | NEEDS_kernel,
-    WHERE_descriptor = IN_descriptor | NEEDS_kernel,
-    WHERE_constant = IN_tl,
-    WHERE_core = IN_core,
-    WHERE_type = IN_type,
-    WHERE_libdevice = IN_libdevice | NEEDS_kernel,
-    WHERE_cuda = IN_cuda | NEEDS_kernel,
-    WHERE_triton = IN_triton,
-    WHERE_bare = IN_bare | NEEDS_kernel,
-    WHERE_hidden = 0,
+    IN_hidden = 4096,
 };
 
-struct row {
-    struct builtin builtin;
-    const char *name;
+/* The bits of each word of the column `where`. */
+#define PLACES(X)                                                                                            \
+    X(tl, IN_tl | NEEDS_kernel)                                                                              \
+    X(method, IN_tl | IN_method | NEEDS_kernel)                                                              \
+    X(math, IN_tl | IN_math | IN_method | NEEDS_kernel)                                                      \
+    X(only_math, IN_tl | IN_math | NEEDS_kernel)                                                             \
+    X(only_method, IN_method | NEEDS_kernel)                                                                 \
+    X(descriptor, IN_descriptor | NEEDS_kernel)                                                              \
+    X(constant, IN_tl)                                                                                       \
+    X(core, IN_core)                                                                                         \
+    X(type, IN_type)                                                                                         \
+    X(libdevice, IN_libdevice | NEEDS_kernel)                                                                \
+    X(cuda, IN_cuda | NEEDS_kernel)                                                                          \
+    X(triton, IN_triton)                                                                                     \
+    X(bare, IN_bare | NEEDS_kernel)                                                                          \
+    X(hidden, IN_hidden)
+enum place {
+#define X(place, bits) PLACE_##place,
+    PLACES(X)
+#undef X
+};
+static const struct {
+    const char *prefix;
     unsigned where;
-    struct obj *(*run)(struct eval *e, struct obj **args, const struct args *call);
+} places[] = {
+#define X(place, bits) {PREFIX_##place, bits},
+    PLACES(X)
+#undef X
 };
 
-static struct obj *run_row(struct eval *e, struct obj **args, const struct args *call);
-
-static const struct row rows[] = {
 #define HEADING(text)
-#define ROW(place, word, parameters, handler, word_data, ...)                                                \
-    {{PREFIX_##place #word, parameters, run_row, word_data}, #word, WHERE_##place, builtin_##handler},
+
+/* The name of each row, without its prefix, and then its parameters. */
+struct texts {
+#define ROW(place, word, parameters, ...) char place##_##word[sizeof #word "\0" parameters];
 #include "frontend/builtins/builtins.h"
 #undef ROW
-#undef HEADING
 };
+static const struct texts texts = {
+#define ROW(place, word, parameters, ...) #word "\0" parameters,
+#include "frontend/builtins/builtins.h"
+#undef ROW
+};
+_Static_assert(sizeof texts <= UINT16_MAX, "offsets have 16 bits");
+
+/* A row of the table takes 24 bytes, and a struct builtin, which row_object makes of a row that a program uses, 40. */
+static const struct row {
+    struct obj *(*run)(struct eval *e, struct obj **args, const struct args *call);
+    const char *data;
+    uint16_t text; /* offset in `texts` */
+    uint8_t place;
+} rows[] = {
+#define ROW(place, word, parameters, handler, word_data, ...)                                                \
+    {builtin_##handler, word_data, offsetof(struct texts, place##_##word), PLACE_##place},
+#include "frontend/builtins/builtins.h"
+#undef ROW
+};
+#undef HEADING
 enum { NROWS = sizeof rows / sizeof *rows };
 
-/* Calls the handler of the builtin's row. The struct builtin is the first member of the row, so call->callee points to
- * the row. */
+struct row_builtin {
+    struct builtin builtin;
+    const struct row *row;
+};
+
+static const struct row *row_of(const struct builtin *b)
+{
+    return ((const struct row_builtin *)(const void *)b)->row;
+}
+
+/* Calls the handler of the builtin's row. */
 static struct obj *run_row(struct eval *e, struct obj **args, const struct args *call)
 {
-    const struct row *r = (const struct row *)(const void *)call->callee;
-    if (!e->trace && (r->where & NEEDS_kernel))
-        eval_raise(e, call->loc, "ValueError", ERR_outside_kernel, r->builtin.name);
+    const struct row *r = row_of(call->callee);
+    if (!e->trace && (places[r->place].where & NEEDS_kernel))
+        eval_raise(e, call->loc, "ValueError", ERR_outside_kernel, call->callee->name);
     return r->run(e, args, call);
+}
+
+static const char *word_of(const struct row *r)
+{
+    return (const char *)&texts + r->text;
+}
+
+static const char *parameters_of(const struct row *r)
+{
+    return strchr(word_of(r), 0) + 1;
+}
+
+/* Returns the builtin of a row, the same in each call; NULL if the row is NULL. */
+static struct obj *row_object(struct eval *e, const struct row *r)
+{
+    if (!r)
+        return NULL;
+    void **known = map_at_ptr(&e->rows, r);
+    if (!*known) {
+        struct text name;
+        text_init(&name, e->arena);
+        text_printf(&name, "%s%s", places[r->place].prefix, word_of(r));
+        struct row_builtin *b = NEW(e->arena, struct row_builtin);
+        *b = (struct row_builtin){{name.s, parameters_of(r), run_row, r->data}, r};
+        *known = b;
+    }
+    return obj_builtin(e, *known);
 }
 
 static const struct row *find_row(const char *name, unsigned where)
 {
     for (int i = 0; i < NROWS; i++)
-        if ((rows[i].where & where) && strcmp(rows[i].name, name) == 0)
+        if ((places[rows[i].place].where & where) && strcmp(word_of(&rows[i]), name) == 0)
             return &rows[i];
     return NULL;
 }
 
 struct obj *builtin_hidden(struct eval *e, const char *name)
 {
-    for (int i = 0; i < NROWS; i++)
-        if (rows[i].where == WHERE_hidden && strcmp(rows[i].name, name) == 0)
-            return obj_builtin(e, &rows[i].builtin);
-    return NULL;
+    return row_object(e, find_row(name, IN_hidden));
 }
 
 struct obj *builtin_unsupported(struct eval *e, struct obj **args, const struct args *call)
@@ -100,7 +160,7 @@ struct obj *builtin_unsupported(struct eval *e, struct obj **args, const struct 
 bool is_unsupported(const struct obj *x)
 {
     return x->kind == OBJ_builtin && x->builtin->run == run_row &&
-           ((const struct row *)(const void *)x->builtin)->run == builtin_unsupported;
+           row_of(x->builtin)->run == builtin_unsupported;
 }
 
 /* -- modules -- */
@@ -187,8 +247,8 @@ static unsigned where_of(const struct obj *module)
 static struct obj *find_name(struct eval *e, const struct obj *module, const char *name)
 {
     unsigned where = where_of(module);
-    const struct row *r = find_row(name, where);
-    return r ? obj_builtin(e, &r->builtin) : find_value(e, where, name);
+    struct obj *x = row_object(e, find_row(name, where));
+    return x ? x : find_value(e, where, name);
 }
 
 struct scope *builtins_names(struct eval *e, const struct obj *module)
@@ -196,8 +256,8 @@ struct scope *builtins_names(struct eval *e, const struct obj *module)
     struct scope *s = scope_new(e, NULL);
     unsigned where = where_of(module);
     for (int i = 0; i < NROWS; i++)
-        if (rows[i].where & where)
-            scope_set(s, intern_str(e->strings, rows[i].name), obj_none);
+        if (places[rows[i].place].where & where)
+            scope_set(s, intern_str(e->strings, word_of(&rows[i])), obj_none);
     for (size_t i = 0; (where & IN_tl) && i < sizeof dtype_names / sizeof *dtype_names; i++)
         scope_set(s, intern_str(e->strings, dtype_names[i]), obj_none);
     return s;
@@ -235,28 +295,30 @@ struct obj *builtins_module(struct eval *e, const char *dotted_name)
     return m;
 }
 
+static struct obj *method_of(struct eval *e, struct obj *x, const struct row *r)
+{
+    return r ? obj_method(e, x, row_object(e, r)) : NULL;
+}
+
 struct obj *tensor_method(struct eval *e, struct obj *x, const char *name)
 {
-    const struct row *r = find_row(name, IN_method);
-    return r ? obj_method(e, x, obj_builtin(e, &r->builtin)) : NULL;
+    return method_of(e, x, find_row(name, IN_method));
 }
 
 struct obj *descriptor_method(struct eval *e, struct obj *x, const char *name)
 {
-    const struct row *r = find_row(name, IN_descriptor);
-    return r ? obj_method(e, x, obj_builtin(e, &r->builtin)) : NULL;
+    return method_of(e, x, find_row(name, IN_descriptor));
 }
 
 struct obj *find_bare(struct eval *e, const char *name)
 {
-    const struct row *r = find_row(name, IN_bare);
-    return r ? obj_builtin(e, &r->builtin) : NULL;
+    return row_object(e, find_row(name, IN_bare));
 }
 
 struct obj *find_language(struct eval *e, const char *name)
 {
-    const struct row *r = find_row(name, IN_tl);
-    return r ? obj_builtin(e, &r->builtin) : find_value(e, IN_tl, name);
+    struct obj *x = row_object(e, find_row(name, IN_tl));
+    return x ? x : find_value(e, IN_tl, name);
 }
 
 /* -- members of types -- */
@@ -324,8 +386,7 @@ struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *nam
     if (strcmp(name, "numel") == 0)
         return obj_int(e, type_numel(t));
     struct obj *x = number_attr(e, lang_scalar(t), name);
-    const struct row *r = x ? NULL : find_row(name, IN_type);
-    return r ? obj_method(e, type, obj_builtin(e, &r->builtin)) : x;
+    return x ? x : method_of(e, type, find_row(name, IN_type));
 }
 
 /* -- classes, for isinstance -- */
@@ -532,9 +593,9 @@ void builtins_help(struct text *out)
 {
     for (int i = 0; i < NROWS; i++) {
         const struct row *r = &rows[i];
-        if (r->where == WHERE_hidden)
+        if (r->place == PLACE_hidden)
             continue;
-        text_printf(out, "%s(%s)%s\n", r->builtin.name, r->builtin.params,
+        text_printf(out, "%s%s(%s)%s\n", places[r->place].prefix, word_of(r), parameters_of(r),
                     r->run == builtin_unsupported ? "   known, not supported" : "");
     }
 }

@@ -744,6 +744,7 @@ void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct
     map_init(&e->modules, a);
     map_init(&e->ids, a);
     map_init(&e->signatures, a);
+    map_init(&e->rows, a);
     map_init(&e->sources, a);
     e->builtins = obj_module(e, "builtins");
     builtins_define(e);

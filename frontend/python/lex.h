@@ -26,9 +26,9 @@ enum token_class { TOK_CLASS_mark, TOK_CLASS_keyword, TOK_CLASS_sign, TOK_CLASS_
 
 struct token_info {
     const char *spelling; /* of a MARK token: its description */
-    enum token_class class;
-    enum oper oper;       /* the operator of a BINARY or AUGMENT token */
-    int len;
+    uint8_t class;        /* enum token_class */
+    uint8_t oper;         /* enum oper: the operator of a BINARY or AUGMENT token */
+    uint8_t len;
 };
 extern const struct token_info token_info[TOK_count];
 

@@ -128,15 +128,6 @@ static struct obj *math_isqrt(struct eval *e, struct obj **args, const struct ar
     return obj_int(e, root);
 }
 
-static struct obj *math_prod(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct obj *total = args[1];
-    struct iter it = iter_of(e, args[0], call->loc);
-    for (struct obj *item; (item = iter_next(e, &it));)
-        total = eval_binary(e, OPER_mul, total, item, call->loc);
-    return total;
-}
-
 static struct obj *math_factorial(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *total = obj_int(e, 1);
@@ -191,7 +182,7 @@ static const struct builtin math_rows[] = {
     {"math.gcd",       "*ints",    math_divisor, "g"},
     {"math.lcm",       "*ints",    math_divisor, "l"},
     {"math.isqrt",     "n, /",     math_isqrt,  NULL},
-    {"math.prod",      "iterable, /, *, start=1", math_prod, NULL},
+    {"math.prod",      "iterable, /, *, start=1", python_fold, "*"},
     {"math.factorial", "n, /",     math_factorial, NULL},
     {"math.radians",   "x, /",     math_angle,  "r"},
     {"math.degrees",   "x, /",     math_angle,  "d"},

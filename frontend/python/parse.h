@@ -95,6 +95,9 @@ bool parse_begins_expression(const struct parser *p);
  * for a name, an attribute or an element, and also for a tuple, list or starred expression: the caller must check its
  * parts. */
 const char *parse_describe(const struct ast *n);
+/* Checks the target of a `for` or `del`: a name, an attribute, an element, or a tuple or list of targets. Reports any
+ * other expression as `error`: ERR_assign_to or ERR_delete_target, which refuses `*x` too. */
+void parse_check_targets(struct parser *p, const struct ast *n, enum error error);
 
 /* -- parse_literal.c -- */
 

@@ -171,19 +171,19 @@ struct ast *parse_value(struct parser *p)
 
 /* -- comprehensions -- */
 
-/* Checks the target of a `for`: a name, an attribute, an element, or a tuple or list of targets. */
-static void check_targets(struct parser *p, const struct ast *n)
+void parse_check_targets(struct parser *p, const struct ast *n, enum error error)
 {
-    const char *what = parse_describe(n);
+    bool is_star = error == ERR_delete_target && n->kind == AST_starred;
+    const char *what = is_star ? "starred" : parse_describe(n);
     if (what)
-        parse_fail_at(p, n, ERR_assign_to, what);
+        parse_fail_at(p, n, error, what);
     const struct ast_list *items = n->kind == AST_tuple  ? &n->tuple.items
                                    : n->kind == AST_list ? &n->list.items
                                                          : NULL;
     for (int i = 0; items && i < items->n; i++)
-        check_targets(p, items->at[i]);
+        parse_check_targets(p, items->at[i], error);
     if (n->kind == AST_starred)
-        check_targets(p, n->starred.value);
+        parse_check_targets(p, n->starred.value, error);
 }
 
 /* star_target: '*'? bitwise_or */
@@ -200,7 +200,7 @@ struct ast *parse_target_list(struct parser *p)
 {
     const struct token *start = p->t;
     struct ast *n = tuple_of(p, start, star_target(p), star_target);
-    check_targets(p, n);
+    parse_check_targets(p, n, ERR_assign_to);
     if (n->kind == AST_starred)
         parse_fail_at(p, n, ERR_assign_star);
     return n;

@@ -238,18 +238,6 @@ static struct ast *assert_statement(struct parser *p)
     return parse_done(p, n);
 }
 
-static void check_deleted(struct parser *p, const struct ast *n)
-{
-    const char *what = n->kind == AST_starred ? "starred" : parse_describe(n);
-    if (what)
-        parse_fail_at(p, n, ERR_delete_target, what);
-    const struct ast_list *items = n->kind == AST_tuple  ? &n->tuple.items
-                                   : n->kind == AST_list ? &n->list.items
-                                                         : NULL;
-    for (int i = 0; items && i < items->n; i++)
-        check_deleted(p, items->at[i]);
-}
-
 /* 'del' target (',' target)* ','? */
 static struct ast *del_statement(struct parser *p)
 {
@@ -257,7 +245,7 @@ static struct ast *del_statement(struct parser *p)
     parse_take(p);
     const struct token *start = p->t;
     struct ast *targets = parse_star_expressions(p);
-    check_deleted(p, targets);
+    parse_check_targets(p, targets, ERR_delete_target);
     ast_vec one = {0};
     VEC_PUSH(p->arena, &one, targets);
     bool is_row = targets->kind == AST_tuple && start->kind != TOK_lparen;

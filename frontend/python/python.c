@@ -433,12 +433,12 @@ static struct obj *extreme(struct eval *e, struct obj **args, const struct args 
     return best;
 }
 
-static struct obj *sum(struct eval *e, struct obj **args, const struct args *call)
+struct obj *python_fold(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *total = args[1];
     struct iter it = iter_of(e, args[0], call->loc);
     for (struct obj *item; (item = iter_next(e, &it));)
-        total = eval_binary(e, OPER_add, total, item, call->loc);
+        total = eval_binary(e, call->callee->data ? OPER_mul : OPER_add, total, item, call->loc);
     return total;
 }
 
@@ -873,7 +873,7 @@ static const struct builtin functions[] = {
     {"len",        "obj, /",                length,        NULL},
     {"min",        "*values, key=None, default=", extreme, "n"},
     {"max",        "*values, key=None, default=", extreme, "x"},
-    {"sum",        "iterable, /, start=0",  sum,           NULL},
+    {"sum",        "iterable, /, start=0",  python_fold,   NULL},
     {"any",        "iterable, /",           any_all,       "1"},
     {"all",        "iterable, /",           any_all,       "0"},
     {"sorted",     "iterable, /, *, key=None, reverse=False", sorted, NULL},

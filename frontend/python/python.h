@@ -184,6 +184,8 @@ struct obj *obj_unknown(struct eval *e, const char *name);
 extern const struct native_class native_unknown;
 
 /* -- python.c, methods.c, library.c -- */
+/* Implements sum, and math.prod, whose row has data. */
+struct obj *python_fold(struct eval *e, struct obj **args, const struct args *call);
 struct builtin_table {
     const struct builtin *rows;
     int n;

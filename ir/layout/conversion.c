@@ -134,16 +134,23 @@ static bool find_round(uint32_t *put, const struct moves *m)
     return true;
 }
 
+/* Returns the source place of the bit i of the filled lane, which fills the registers put[i]. */
+static uint32_t place_of_lane(const struct moves *m, const uint32_t *put, int i)
+{
+    uint32_t place = m->of[m->to.reg_bits + i];
+    for (int r = 0; r < m->to.reg_bits; r++)
+        if (put[i] >> r & 1)
+            place ^= m->of[r];
+    return place;
+}
+
 /* Finds the register that each source lane offers, given the register put(l) that each lane l fills. Returns false
  * if a lane would have to offer two registers in one round. */
 static bool find_offers(struct span *offer, const struct moves *m, const uint32_t *put)
 {
     *offer = (struct span){0};
     for (int i = 0; i < m->to.lane_bits; i++) {
-        uint32_t place = m->of[m->to.reg_bits + i];
-        for (int r = 0; r < m->to.reg_bits; r++)
-            if (put[i] >> r & 1)
-                place ^= m->of[r];
+        uint32_t place = place_of_lane(m, put, i);
         uint64_t reg = reg_part(&m->from, place);
         if (span_reduce(offer, lane_part(&m->from, place), &reg) == 0 && reg != 0)
             return false;
@@ -172,10 +179,7 @@ static void fill_steps(struct shuffle *s, const struct moves *m, const struct sp
         if (!(m->free_regs >> i & 1))
             s->round[s->nround++] = step_for(m, offer, m->of[i], UINT32_C(1) << i);
     for (int i = 0; i < m->to.lane_bits; i++) {
-        uint32_t place = m->of[m->to.reg_bits + i];
-        for (int r = 0; r < m->to.reg_bits; r++)
-            if (put[i] >> r & 1)
-                place ^= m->of[r];
+        uint32_t place = place_of_lane(m, put, i);
         uint64_t reg = 0;
         span_reduce(offer, UINT32_C(1) << i, &reg);
         s->thread[i] = (struct shuffle_step){

@@ -212,12 +212,10 @@ uint32_t layout_free_bits(const struct layout *l, enum in kind)
 
 void layout_reshape(struct layout *out, const struct layout *l, int rank, const int *shape)
 {
-    struct layout r;
-    layout_init(&r, rank, shape);
-    memcpy(r.nbits, l->nbits, sizeof r.nbits);
-    memcpy(r.basis, l->basis, sizeof r.basis);
-    r.flip = l->flip;
-    *out = r;
+    layout_init(out, rank, shape);
+    memcpy(out->nbits, l->nbits, sizeof out->nbits);
+    memcpy(out->basis, l->basis, sizeof out->basis);
+    out->flip = l->flip;
 }
 
 static uint32_t dim_field(const struct layout *l, uint32_t coord, int d)
@@ -235,13 +233,12 @@ static uint32_t trans_coord(const struct layout *l, uint32_t coord, const int *o
 
 void layout_trans(struct layout *out, const struct layout *l, const int *order)
 {
-    struct layout r = *l;
+    *out = *l;
     for (int d = 0; d < l->rank; d++)
-        r.dim_bits[d] = l->dim_bits[order[d]];
+        out->dim_bits[d] = l->dim_bits[order[d]];
     for (int i = 0, n = count_bits(l); i < n; i++)
-        r.basis[i] = trans_coord(l, l->basis[i], order);
-    r.flip = trans_coord(l, l->flip, order);
-    *out = r;
+        out->basis[i] = trans_coord(l, l->basis[i], order);
+    out->flip = trans_coord(l, l->flip, order);
 }
 
 /* Returns the coordinate without the bits of dimension d. */
@@ -253,43 +250,36 @@ static uint32_t drop_dim(const struct layout *l, uint32_t coord, int d)
 
 void layout_squash(struct layout *out, const struct layout *l, int dim)
 {
-    struct layout r = *l;
-    r.dim_bits[dim] = 0;
+    *out = *l;
     for (int i = 0, n = count_bits(l); i < n; i++)
-        r.basis[i] = drop_dim(l, l->basis[i], dim);
-    r.flip = drop_dim(l, l->flip, dim);
-    *out = r;
+        out->basis[i] = drop_dim(l, l->basis[i], dim);
+    out->flip = drop_dim(l, l->flip, dim);
+    out->dim_bits[dim] = 0;
 }
 
 void layout_part(struct layout *out, const struct layout *l, const int *shape, const int *at)
 {
-    struct layout r;
-    layout_init(&r, l->rank, shape);
-    memcpy(r.nbits, l->nbits, sizeof r.nbits);
+    layout_init(out, l->rank, shape);
+    memcpy(out->nbits, l->nbits, sizeof out->nbits);
     int n = count_bits(l), index[RANK_MAX];
     for (int i = 0; i <= n; i++) {
         layout_split_coord(l, i < n ? l->basis[i] : l->flip, index);
         uint32_t coord = 0;
         for (int d = 0; d < l->rank; d++)
-            coord = coord << r.dim_bits[d] | (uint32_t)(i < n ? index[d] : index[d] + at[d]);
-        *(i < n ? &r.basis[i] : &r.flip) = coord;
+            coord = coord << out->dim_bits[d] | (uint32_t)(i < n ? index[d] : index[d] + at[d]);
+        *(i < n ? &out->basis[i] : &out->flip) = coord;
     }
-    *out = r;
 }
 
 void layout_slice(struct layout *out, const struct layout *l, int dim, bool drop, int *reg_of)
 {
-    struct layout r;
-    layout_squash(&r, l, dim);
-    memmove(&r.dim_bits[dim], &r.dim_bits[dim + 1], (size_t)(r.rank - dim - 1));
-    r.dim_bits[--r.rank] = 0;
-    if (drop) {
-        layout_drop_free_regs(&r, &r, reg_of);
-    } else if (reg_of) {
-        for (int i = 0; i < 1 << r.nbits[IN_reg]; i++)
-            reg_of[i] = i;
-    }
-    *out = r;
+    layout_squash(out, l, dim);
+    memmove(&out->dim_bits[dim], &out->dim_bits[dim + 1], (size_t)(out->rank - dim - 1));
+    out->dim_bits[--out->rank] = 0;
+    if (drop)
+        layout_drop_free_regs(out, out, reg_of);
+    for (int i = 0; !drop && reg_of && i < 1 << out->nbits[IN_reg]; i++)
+        reg_of[i] = i;
 }
 
 void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape)
@@ -304,11 +294,10 @@ void layout_join(struct layout *out, const struct layout *l, int rank, const int
 
 void layout_expand(struct layout *out, const struct layout *l, int dim)
 {
-    struct layout r = *l;
-    memmove(&r.dim_bits[dim + 1], &r.dim_bits[dim], (size_t)(r.rank - dim));
-    r.dim_bits[dim] = 0;
-    r.rank++;
-    *out = r;
+    *out = *l;
+    memmove(&out->dim_bits[dim + 1], &out->dim_bits[dim], (size_t)(out->rank - dim));
+    out->dim_bits[dim] = 0;
+    out->rank++;
 }
 
 /* Moves the low bits of x, in order, to the positions that are zero in `mask`. */
@@ -326,20 +315,15 @@ static int spread_around(uint32_t x, uint32_t mask)
 void layout_drop_free_regs(struct layout *out, const struct layout *l, int *reg_of)
 {
     uint32_t dropped = layout_free_bits(l, IN_reg);
-    struct layout r = *l;
-    memset(r.basis, 0, sizeof r.basis);
-    r.nbits[IN_reg] = 0;
-    int n = 0;
-    for (int i = 0, end = count_bits(l); i < end; i++) {
-        bool is_reg = i < l->nbits[IN_reg];
-        if (is_reg && dropped >> i & 1)
-            continue;
-        r.basis[n++] = l->basis[i];
-        r.nbits[IN_reg] = (uint8_t)(r.nbits[IN_reg] + is_reg);
-    }
-    for (uint32_t i = 0; reg_of && i < UINT32_C(1) << r.nbits[IN_reg]; i++)
+    int n = 0, end = count_bits(l), nregs = l->nbits[IN_reg];
+    *out = *l;
+    for (int i = 0; i < end; i++)
+        if (i >= nregs || !(dropped >> i & 1))
+            out->basis[n++] = out->basis[i];
+    memset(out->basis + n, 0, (size_t)(end - n) * sizeof *out->basis);
+    out->nbits[IN_reg] = (uint8_t)(nregs - (end - n));
+    for (uint32_t i = 0; reg_of && i < UINT32_C(1) << out->nbits[IN_reg]; i++)
         reg_of[i] = spread_around(i, dropped);
-    *out = r;
 }
 
 /* -- algebra -- */

@@ -77,7 +77,8 @@ bool layout_is_surjective(const struct layout *l);
  * these bits. */
 uint32_t layout_free_bits(const struct layout *l, enum in kind);
 
-/* -- shape ops: these functions compute the result's layout; each register keeps its element -- */
+/* -- shape ops: these functions compute the result's layout; each register keeps its element. *out must be another
+ * layout than *l, except in layout_squash and layout_drop_free_regs -- */
 void layout_reshape(struct layout *out, const struct layout *l, int rank, const int *shape);
 void layout_trans(struct layout *out, const struct layout *l, const int *order);
 /* Sets *out to l without dimension `dim`: the layout of a reduction's result. If `drop`, keeps only one of several

@@ -9,26 +9,38 @@
 #include "ir/ir.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
-static const struct {
-    const char *word, *text;
-} errors[ERR_count] = {
-#define ERROR(tag, text) {#tag, text},
+/* The rows of errors.h, each a tag and then its text, and where each row begins. An array of pointers to them would
+ * take 14 bytes more a row. */
+struct messages {
+#define ERROR(tag, text) char at_##tag[sizeof #tag "\0" text];
 #include "ir/support/errors.h"
 #undef ERROR
 };
+static const struct messages messages = {
+#define ERROR(tag, text) #tag "\0" text,
+#include "ir/support/errors.h"
+#undef ERROR
+};
+static const uint16_t offsets[ERR_count] = {
+#define ERROR(tag, text) offsetof(struct messages, at_##tag),
+#include "ir/support/errors.h"
+#undef ERROR
+};
+_Static_assert(sizeof messages <= UINT16_MAX, "offsets have 16 bits");
 
 static const char *const severity_words[] = {"error", "warning", "note", "hint"};
 
 const char *error_tag(enum error e)
 {
-    return errors[e].word;
+    return (const char *)&messages + offsets[e];
 }
 
 const char *error_text(enum error e)
 {
-    return errors[e].text;
+    return strchr(error_tag(e), 0) + 1;
 }
 
 /* -- sources and calls -- */
@@ -121,7 +133,7 @@ static void keep(struct diag *d, enum severity severity, struct loc at, enum err
 {
     struct text message;
     text_init(&message, d->arena);
-    diag_vformat(&message, errors[e].text, args);
+    diag_vformat(&message, error_text(e), args);
     VEC_PUSH(d->arena, &d->list, (struct diagnostic){severity, e, at, message.s});
 }
 
@@ -421,7 +433,7 @@ static void render_calls(const struct diag *d, struct loc at, struct text *out)
 
 static void render_tag(enum error e, struct text *out)
 {
-    for (const char *s = errors[e].word; *s; s++)
+    for (const char *s = error_tag(e); *s; s++)
         text_char(out, *s == '_' ? '-' : *s);
 }
 

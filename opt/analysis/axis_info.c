@@ -340,10 +340,9 @@ static void elementwise_dim(struct axis *r, const struct op *o, const struct vie
 
 enum { ELEMENTWISE_MOST = 3 };
 
-static struct axis elementwise(const struct axis_table *t, const struct op *o)
+static void elementwise(struct axis *r, const struct axis_table *t, const struct op *o)
 {
     struct view x[ELEMENTWISE_MOST];
-    struct axis r = {0};
     const struct type *type = op_result(o)->type;
     for (int i = 0; i < o->nopnds; i++)
         x[i] = view_of(t, op_opnd(o, i));
@@ -351,45 +350,42 @@ static struct axis elementwise(const struct axis_table *t, const struct op *o)
         int equal = log_size(type, d);
         for (int i = 0; i < o->nopnds; i++)
             equal = least(equal, x[i].a->log_constant[d]);
-        r.log_constant[d] = (uint8_t)equal;
-        elementwise_dim(&r, o, x, d);
+        r->log_constant[d] = (uint8_t)equal;
+        elementwise_dim(r, o, x, d);
     }
     bool are_nonnegative[ELEMENTWISE_MOST] = {false};
     for (int i = 0; i < o->nopnds; i++)
         are_nonnegative[i] = x[i].a->nonnegative;
-    r.nonnegative = type_is_int(type) && op_is_nonnegative(o, are_nonnegative, false);
-    return r;
+    r->nonnegative = type_is_int(type) && op_is_nonnegative(o, are_nonnegative, false);
 }
 
 /* -- rules of ops that create values or change shapes -- */
 
-static struct axis uniform(const struct type *t, int divisible, bool nonnegative)
+static void uniform(struct axis *r, const struct type *t, int divisible, bool nonnegative)
 {
-    struct axis r = {.nonnegative = nonnegative};
+    r->nonnegative = nonnegative;
     for (int d = 0; d < dims_of(t); d++) {
-        set_divisible(&r, d, divisible);
-        r.log_constant[d] = (uint8_t)log_size(t, d);
+        set_divisible(r, d, divisible);
+        r->log_constant[d] = (uint8_t)log_size(t, d);
     }
-    return r;
 }
 
-static struct axis constant(const struct op *o)
+static void constant(struct axis *r, const struct op *o)
 {
     const struct type *t = op_result(o)->type;
     int64_t value = op_int(o, ATTR_value);
-    return uniform(t, type_is_float(t) ? 0 : log_divisor(value), type_is_int(t) && value >= 0);
+    uniform(r, t, type_is_float(t) ? 0 : log_divisor(value), type_is_int(t) && value >= 0);
 }
 
-static struct axis range(const struct op *o)
+static void range(struct axis *r, const struct op *o)
 {
     int64_t start = op_int(o, ATTR_start);
-    struct axis r = {.nonnegative = start >= 0};
-    set_divisible(&r, 0, log_divisor(start));
-    set_contiguous(&r, 0, log_size(op_result(o)->type, 0));
-    return r;
+    r->nonnegative = start >= 0;
+    set_divisible(r, 0, log_divisor(start));
+    set_contiguous(r, 0, log_size(op_result(o)->type, 0));
 }
 
-/* Copies the facts about dimension `from` of x to dimension d of r. */
+/* Copies the facts about dimension `from` of x to dimension d of r-> */
 static void copy_dim(struct axis *r, int d, const struct axis *x, int from)
 {
     r->log_divisible[d] = x->log_divisible[from];
@@ -398,35 +394,32 @@ static void copy_dim(struct axis *r, int d, const struct axis *x, int from)
     r->log_adjacent[d] = x->log_adjacent[from];
 }
 
-static struct axis broadcast(const struct op *o, const struct view *x)
+static void broadcast(struct axis *r, const struct op *o, const struct view *x)
 {
     const struct type *t = op_result(o)->type;
-    struct axis r = *x->a;
+    *r = *x->a;
     for (int d = 0; d < t->rank; d++)
         if (t->shape[d] != x->type->shape[d])
-            r.log_constant[d] = (uint8_t)log_size(t, d);
-    return r;
+            r->log_constant[d] = (uint8_t)log_size(t, d);
 }
 
-static struct axis expand_dims(const struct op *o, const struct view *x)
+static void expand_dims(struct axis *r, const struct op *o, const struct view *x)
 {
     int axis = (int)op_int(o, ATTR_axis);
-    struct axis r = {.nonnegative = x->a->nonnegative};
+    r->nonnegative = x->a->nonnegative;
     for (int d = 0; d <= x->type->rank; d++)
         if (d == axis)
-            set_divisible(&r, d, divisible_any_dim(x));
+            set_divisible(r, d, divisible_any_dim(x));
         else
-            copy_dim(&r, d, x->a, d - (d > axis));
-    return r;
+            copy_dim(r, d, x->a, d - (d > axis));
 }
 
-static struct axis trans(const struct op *o, const struct view *x)
+static void trans(struct axis *r, const struct op *o, const struct view *x)
 {
     const int *order = op_attr(o, ATTR_order)->list;
-    struct axis r = {.nonnegative = x->a->nonnegative};
+    r->nonnegative = x->a->nonnegative;
     for (int d = 0; d < x->type->rank; d++)
-        copy_dim(&r, d, x->a, order[d]);
-    return r;
+        copy_dim(r, d, x->a, order[d]);
 }
 
 /* Returns the last dimension with more than one element, or 0 if no dimension has more. Neighbours along this
@@ -439,20 +432,19 @@ static int last_dim(const struct type *t)
     return d;
 }
 
-static struct axis reshape(const struct op *o, const struct view *x)
+static void reshape(struct axis *r, const struct op *o, const struct view *x)
 {
     const struct type *t = op_result(o)->type;
     int to = last_dim(t), from = last_dim(x->type);
     int size = least(log_size(t, to), log_size(x->type, from));
-    struct axis r = {.nonnegative = x->a->nonnegative};
+    r->nonnegative = x->a->nonnegative;
     for (int d = 0; d < dims_of(t); d++)
-        set_divisible(&r, d, divisible_any_dim(x));
+        set_divisible(r, d, divisible_any_dim(x));
     int run = least(x->a->log_contiguous[from], size);
-    r.log_adjacent[to] = (uint8_t)least(x->a->log_adjacent[from], size);
-    set_contiguous(&r, to, run);
-    set_divisible(&r, to, divisible_at(x, from, run));
-    r.log_constant[to] = (uint8_t)least(x->a->log_constant[from], size);
-    return r;
+    r->log_adjacent[to] = (uint8_t)least(x->a->log_adjacent[from], size);
+    set_contiguous(r, to, run);
+    set_divisible(r, to, divisible_at(x, from, run));
+    r->log_constant[to] = (uint8_t)least(x->a->log_constant[from], size);
 }
 
 /* Returns log2 of the number that the user's hint (tl.multiple_of, ...) promises for dimension d. */
@@ -462,65 +454,65 @@ static int promised(const struct op *o, enum attr_key key, int d)
     return a && d < a->n ? log_divisor(a->list[d]) : 0;
 }
 
-static struct axis hint(const struct op *o, const struct view *x)
+static void hint(struct axis *r, const struct op *o, const struct view *x)
 {
-    struct axis r = *x->a;
+    *r = *x->a;
     for (int d = 0; d < dims_of(x->type); d++) {
         int size = log_size(x->type, d);
-        r.log_divisible[d] = (uint8_t)most(r.log_divisible[d], promised(o, ATTR_divisible, d));
-        set_contiguous(&r, d, most(r.log_contiguous[d], least(promised(o, ATTR_contiguous, d), size)));
-        r.log_constant[d] = (uint8_t)most(r.log_constant[d], least(promised(o, ATTR_constant, d), size));
+        r->log_divisible[d] = (uint8_t)most(r->log_divisible[d], promised(o, ATTR_divisible, d));
+        set_contiguous(r, d, most(r->log_contiguous[d], least(promised(o, ATTR_contiguous, d), size)));
+        r->log_constant[d] = (uint8_t)most(r->log_constant[d], least(promised(o, ATTR_constant, d), size));
     }
-    return r;
 }
 
 /* Loads from equal addresses under equal masks return equal values. */
-static struct axis load(const struct axis_table *t, const struct op *o)
+static void load(struct axis *r, const struct axis_table *t, const struct op *o)
 {
-    struct axis r = {0};
     const struct type *type = op_result(o)->type;
     for (int d = 0; d < dims_of(type) && !op_int(o, ATTR_volatile); d++) {
         int equal = log_size(type, d);
         for (int i = 0; i < o->nopnds; i++)
             if (op_opnd(o, i))
                 equal = least(equal, axis_of(t, op_opnd(o, i))->log_constant[d]);
-        r.log_constant[d] = (uint8_t)equal;
+        r->log_constant[d] = (uint8_t)equal;
     }
-    return r;
 }
 
-static struct axis result_of(const struct axis_table *t, const struct op *o)
+/* Sets the facts of o's result in *r, in which no fact is known. */
+static void result_of(struct axis *r, const struct axis_table *t, const struct op *o)
 {
     struct view x = {0};
     if (o->nopnds && op_opnd(o, 0))
         x = view_of(t, op_opnd(o, 0));
     switch (o->code) {
-    case OP_const: return constant(o);
+    case OP_const: constant(r, o); break;
     case OP_program_id:
     case OP_num_programs:
     case OP_cta_id:
-    case OP_cta_count: return uniform(op_result(o)->type, 0, true);
-    case OP_range: return range(o);
-    case OP_splat: return uniform(op_result(o)->type, x.a->log_divisible[0], x.a->nonnegative);
-    case OP_broadcast: return broadcast(o, &x);
-    case OP_expand_dims: return expand_dims(o, &x);
-    case OP_trans: return trans(o, &x);
-    case OP_reshape: return reshape(o, &x);
-    case OP_hint: return hint(o, &x);
-    case OP_convert: return *x.a;
-    case OP_load: return load(t, o);
-    default: return op_has(o, ELEMENTWISE) ? elementwise(t, o) : nothing_known;
+    case OP_cta_count: uniform(r, op_result(o)->type, 0, true); break;
+    case OP_range: range(r, o); break;
+    case OP_splat: uniform(r, op_result(o)->type, x.a->log_divisible[0], x.a->nonnegative); break;
+    case OP_broadcast: broadcast(r, o, &x); break;
+    case OP_expand_dims: expand_dims(r, o, &x); break;
+    case OP_trans: trans(r, o, &x); break;
+    case OP_reshape: reshape(r, o, &x); break;
+    case OP_hint: hint(r, o, &x); break;
+    case OP_convert: *r = *x.a; break;
+    case OP_load: load(r, t, o); break;
+    default:
+        if (op_has(o, ELEMENTWISE))
+            elementwise(r, t, o);
     }
 }
 
 /* -- the walk over the ops -- */
 
-static void set(struct axis_table *t, const struct value *v, struct axis a)
+static void set(struct axis_table *t, const struct value *v, const struct axis *a)
 {
     void **at = map_at_ptr(&t->map, v);
     if (!*at)
         *at = NEW(t->func->module->scratch, struct axis);
-    *(struct axis *)*at = a;
+    *(struct axis *)*at = *a;
 }
 
 static void analyse_block(struct axis_table *t, const struct block *b);
@@ -533,7 +525,7 @@ static bool weaken(struct axis_table *t, const struct value *v, const struct val
     struct axis both = meet(&x, &y);
     if (same(&both, x.a, v->type))
         return false;
-    set(t, v, round < value_params(v)->axis_info_rounds ? both : nothing_known);
+    set(t, v, round < value_params(v)->axis_info_rounds ? &both : &nothing_known);
     return true;
 }
 
@@ -550,9 +542,10 @@ static struct axis induction(const struct axis_table *t, const struct op *loop)
 static void analyse_for(struct axis_table *t, const struct op *o)
 {
     const struct block *body = o->regions[0];
-    set(t, body->args.at[0], induction(t, o));
+    struct axis counter = induction(t, o);
+    set(t, body->args.at[0], &counter);
     for (int i = 0; i < o->nresults; i++)
-        set(t, body->args.at[i + 1], *axis_of(t, op_opnd(o, i + 3)));
+        set(t, body->args.at[i + 1], axis_of(t, op_opnd(o, i + 3)));
     bool changed = true;
     for (int round = 0; changed; round++) {
         changed = false;
@@ -561,26 +554,26 @@ static void analyse_for(struct axis_table *t, const struct op *o)
             changed |= weaken(t, body->args.at[i + 1], op_opnd(body->last, i), round);
     }
     for (int i = 0; i < o->nresults; i++)
-        set(t, &o->results[i], *axis_of(t, body->args.at[i + 1]));
+        set(t, &o->results[i], axis_of(t, body->args.at[i + 1]));
 }
 
 static void analyse_while(struct axis_table *t, const struct op *o)
 {
     const struct block *head = o->regions[0], *body = o->regions[1];
     for (int i = 0; i < head->args.n; i++)
-        set(t, head->args.at[i], *axis_of(t, op_opnd(o, i)));
+        set(t, head->args.at[i], axis_of(t, op_opnd(o, i)));
     bool changed = true;
     for (int round = 0; changed; round++) {
         changed = false;
         analyse_block(t, head);
         for (int i = 0; i < body->args.n; i++)
-            set(t, body->args.at[i], *axis_of(t, op_opnd(head->last, i + 1)));
+            set(t, body->args.at[i], axis_of(t, op_opnd(head->last, i + 1)));
         analyse_block(t, body);
         for (int i = 0; i < head->args.n; i++)
             changed |= weaken(t, head->args.at[i], op_opnd(body->last, i), round);
     }
     for (int i = 0; i < o->nresults; i++)
-        set(t, &o->results[i], *axis_of(t, op_opnd(head->last, i + 1)));
+        set(t, &o->results[i], axis_of(t, op_opnd(head->last, i + 1)));
 }
 
 /* Analyses an `if`, or a `warps`, whose roles have no results. */
@@ -594,7 +587,7 @@ static void analyse_if(struct axis_table *t, const struct op *o)
             continue;
         for (int i = 0; i < o->nresults; i++)
             if (first)
-                set(t, &o->results[i], *axis_of(t, op_opnd(b->last, i)));
+                set(t, &o->results[i], axis_of(t, op_opnd(b->last, i)));
             else
                 weaken(t, &o->results[i], op_opnd(b->last, i), 0);
         first = false;
@@ -610,8 +603,11 @@ static void analyse_block(struct axis_table *t, const struct block *b)
             analyse_while(t, o);
         else if (o->code == OP_if || o->code == OP_warps)
             analyse_if(t, o);
-        else if (o->nresults == 1)
-            set(t, op_result(o), result_of(t, o));
+        else if (o->nresults == 1) {
+            struct axis facts = {0};
+            result_of(&facts, t, o);
+            set(t, op_result(o), &facts);
+        }
     }
 }
 
@@ -620,9 +616,12 @@ struct axis_table *axis_analyse(struct func *f)
     struct axis_table *t = NEW(f->module->scratch, struct axis_table);
     t->func = f;
     map_init(&t->map, f->module->scratch);
-    for (int i = 0; i < f->body->args.n; i++)
-        set(t, f->body->args.at[i],
-            uniform(f->body->args.at[i]->type, log_divisor(f->params.at[i].divisible), false));
+    for (int i = 0; i < f->body->args.n; i++) {
+        const struct value *v = f->body->args.at[i];
+        struct axis facts = {0};
+        uniform(&facts, v->type, log_divisor(f->params.at[i].divisible), false);
+        set(t, v, &facts);
+    }
     analyse_block(t, f->body);
     return t;
 }

@@ -453,8 +453,8 @@ static void pair_up(struct pairing *p)
     for (int i = 0; i < 2; i++)
         wait_for_both_inits(p, p->roles->regions[i]);
     p->func->pair_multiple = p->func->persistent ? 2 : 2 * p->stride;
-    opt_explain(p->func, (struct explanation){DECISION_pairs, .at = p->roles,
-                                              .numbers = {p->stride, p->shared_bytes, p->iteration_bytes}});
+    opt_explain(p->func, &(struct explanation){DECISION_pairs, .at = p->roles,
+                                               .numbers = {p->stride, p->shared_bytes, p->iteration_bytes}});
 }
 
 void opt_cluster_multicast(struct func *f)

@@ -33,5 +33,5 @@ void opt_pack_programs(struct func *f)
     if (forbidden)
         return;
     f->packs = f->module->params->pack_programs_most;
-    opt_explain(f, (struct explanation){DECISION_packed, .numbers = {f->packs}});
+    opt_explain(f, &(struct explanation){DECISION_packed, .numbers = {f->packs}});
 }

@@ -208,7 +208,7 @@ static void loop_over_programs(struct func *f, const struct look *l)
     b = build_at_end(body, f->loc);
     build_yield(&b, 0, NULL);
     f->persistent = l->uneven ? 2 : 1;
-    opt_explain(f, (struct explanation){DECISION_many_programs, .at = loop});
+    opt_explain(f, &(struct explanation){DECISION_many_programs, .at = loop});
 }
 
 static void longest_first(struct func *f, const struct look *l)
@@ -232,13 +232,13 @@ void opt_persistent_grid(struct func *f)
         return;
     const bool is_ordered = l.grows == GROWS || l.grows == SHRINKS;
     if (l.uneven && !is_ordered) {
-        opt_explain(f, (struct explanation){.what = DECISION_uneven_programs});
+        opt_explain(f, &(struct explanation){.what = DECISION_uneven_programs});
     } else if (!cost_two_ctas_fit(f)) {
         loop_over_programs(f, &l);
     } else if (l.uneven) {
         longest_first(f, &l);
-        opt_explain(f, (struct explanation){.what = DECISION_longest_first});
+        opt_explain(f, &(struct explanation){.what = DECISION_longest_first});
     } else {
-        opt_explain(f, (struct explanation){.what = DECISION_two_ctas_fit});
+        opt_explain(f, &(struct explanation){.what = DECISION_two_ctas_fit});
     }
 }

@@ -144,5 +144,5 @@ void opt_turn_grid(struct func *f)
     n.of[1] = build_select(&b, fits, column, n.old[1]);
     func_walk(f, renumber, &n);
     f->turned = true;
-    opt_explain(f, (struct explanation){.what = DECISION_turned});
+    opt_explain(f, &(struct explanation){.what = DECISION_turned});
 }

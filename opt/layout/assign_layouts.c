@@ -628,7 +628,7 @@ static void explain(struct assign *a, const struct class *c)
     const enum decision why = c->reason ? DECISION_layout_for_op : DECISION_layout_by_shape;
     const char *rest = c->nvalues > 1 ? " and what shares its layout" : "";
     const char *op = c->reason ? op_info[c->reason->code].name : "";
-    opt_explain(a->func, (struct explanation){why, .at = c->reason, .words = {c->name, rest, t.s, op}});
+    opt_explain(a->func, &(struct explanation){why, .at = c->reason, .words = {c->name, rest, t.s, op}});
 }
 
 static void decide(struct assign *a)
@@ -684,7 +684,7 @@ static struct value *converted(struct assign *a, struct value *v, const struct l
     add_copy(a, v->scratch, l, found);
     const char *const words[] = {op_info[user->code].name,
                                  how[layout_conversion(v->type->layout, l, value_params(v))]};
-    opt_explain(a->func, (struct explanation){DECISION_converted, user, {v}, .words = {words[0], words[1]}});
+    opt_explain(a->func, &(struct explanation){DECISION_converted, user, {v}, .words = {words[0], words[1]}});
     return found;
 }
 
@@ -712,7 +712,7 @@ static struct value *recomputed(struct assign *a, struct value *v, const struct 
         struct builder b = build_before(o);
         o = op_clone(&b, o, &same);
         op_result(o)->scratch = n;
-        opt_explain(a->func, (struct explanation){DECISION_computed_in_layout, .at = o, .values = {v}});
+        opt_explain(a->func, &(struct explanation){DECISION_computed_in_layout, .at = o, .values = {v}});
     }
     value_set_type(op_result(o), type_with_layout(a->m, v->type, l));
     add_copy(a, n, l, op_result(o));

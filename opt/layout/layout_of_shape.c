@@ -41,18 +41,16 @@ const struct layout *layout_before(const struct op *o, const struct layout *l)
     if (!is_shape_change(o))
         return l;
     const struct type *x = op_opnd(o, 0)->type, *r = o->results[0].type;
-    struct layout out, next;
+    struct layout out;
     int inverse[RANK_MAX];
     switch (o->code) {
     case OP_broadcast:
         out = *l;
         for (int d = 0; d < r->rank; d++)
-            if (x->shape[d] != r->shape[d]) {
-                layout_squash(&next, &out, d);
-                out = next;
-            }
-        layout_drop_free_regs(&next, &out, NULL);
-        return layout_intern(o->block->func->module, &next);
+            if (x->shape[d] != r->shape[d])
+                layout_squash(&out, &out, d);
+        layout_drop_free_regs(&out, &out, NULL);
+        break;
     case OP_expand_dims:
     case OP_reshape: layout_reshape(&out, l, x->rank, x->shape); break;
     case OP_trans:

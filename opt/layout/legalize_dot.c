@@ -217,8 +217,8 @@ static void add_warps(struct op *o, void *ctx)
     const int most =
         f->module->params->legalize_dot_warps_most; /* with more warps, each thread has fewer registers */
     while (o->code == OP_dot && f->num_warps < most && wants_warps(o)) {
-        opt_explain(f, (struct explanation){DECISION_more_warps, .at = o, .values = {op_result(o)},
-                                            .numbers = {acc_regs(o), 2 * f->num_warps, f->num_warps}});
+        opt_explain(f, &(struct explanation){DECISION_more_warps, .at = o, .values = {op_result(o)},
+                                             .numbers = {acc_regs(o), 2 * f->num_warps, f->num_warps}});
         f->num_warps *= 2;
     }
 }
@@ -241,8 +241,8 @@ static void rewrite_form(struct op *o, void *ctx)
     struct op at = *o;
     const bool chains = map_get_ptr(&x->chained, o) != NULL;
     if (o->code == OP_dot && dot_swap_operands(o, chains))
-        opt_explain(x->func,
-                    (struct explanation){chains ? DECISION_chained_dot : DECISION_transposed_dot, .at = &at});
+        opt_explain(x->func, &(struct explanation){chains ? DECISION_chained_dot : DECISION_transposed_dot,
+                                                   .at = &at});
 }
 
 static void explain(struct op *o, void *ctx)
@@ -252,12 +252,12 @@ static void explain(struct op *o, void *ctx)
         return;
     const struct mma_choice c = choose(o, false);
     if (c.engine->is_async)
-        opt_explain(f, (struct explanation){DECISION_dot_by_async, .at = o, .values = {op_result(o)},
-                                            .words = {c.name}, .numbers = {1 << c.split.n}});
+        opt_explain(f, &(struct explanation){DECISION_dot_by_async, .at = o, .values = {op_result(o)},
+                                             .words = {c.name}, .numbers = {1 << c.split.n}});
     else
         opt_explain(f,
-                    (struct explanation){DECISION_dot_not_async, .at = o, .values = {op_result(o)},
-                                         .words = {c.name, mma_engines[ENGINE_count - 1].name, c.why_not}});
+                    &(struct explanation){DECISION_dot_not_async, .at = o, .values = {op_result(o)},
+                                          .words = {c.name, mma_engines[ENGINE_count - 1].name, c.why_not}});
 }
 
 void opt_legalize_dot(struct func *f)

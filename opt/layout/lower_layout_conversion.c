@@ -271,7 +271,7 @@ static struct op *convert_in_halves(struct op *o)
     const struct type *whole = type_with_layout(m, transposed->type, pairs);
     struct value *joined = op_result(build_op(&b, OP_join, 2, halves, 1, &whole, 0));
     joined = build_reshape(&b, build_trans(&b, joined, c.inverse), y->type->rank, y->type->shape);
-    opt_explain(b.func, (struct explanation){DECISION_converted_in_halves, .at = o, .values = {y}});
+    opt_explain(b.func, &(struct explanation){DECISION_converted_in_halves, .at = o, .values = {y}});
     value_replace(y, joined);
     op_erase(o);
     return seen->def;
@@ -316,7 +316,7 @@ static struct op *convert_over_third(struct op *o)
     struct builder b = build_before(o);
     struct value *half_way = build_convert(&b, x, layout_intern(b.func->module, &third));
     opt_explain(b.func,
-                (struct explanation){DECISION_converted_over_third, .at = o, .values = {op_result(o)}});
+                &(struct explanation){DECISION_converted_over_third, .at = o, .values = {op_result(o)}});
     op_set_opnd(o, 0, half_way);
     return half_way->def;
 }
@@ -337,8 +337,8 @@ static void store_operands(struct op *first, const struct op *end)
         struct value *buf = given ? given : op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &r->type, 0));
         struct op *store = build_op(&b, OP_shared_store, 2, (struct value *[]){buf, x}, 0, NULL, 0);
         op_set_int(store, ATTR_vec, widest(r->type->layout, x->type->layout, type_elem_bytes(x->type)));
-        opt_explain(b.func, (struct explanation){DECISION_to_shared, .at = o, .values = {x},
-                                                 .numbers = {buffer_bytes(r->type)}});
+        opt_explain(b.func, &(struct explanation){DECISION_to_shared, .at = o, .values = {x},
+                                                  .numbers = {buffer_bytes(r->type)}});
         if (next == end)
             build_op(&b, OP_fence_async, 0, NULL, 0, NULL, 0);
         value_replace(r, buf);
@@ -365,8 +365,8 @@ static void through_shared(struct op *first, const struct op *end)
         b = build_before(o);
         struct value *loaded = buffer_load(&b, bufs.at[i++], y->type);
         const int64_t bytes = (int64_t)type_elems(y->type) * type_elem_bytes(bufs.at[i - 1]->type);
-        opt_explain(first->block->func, (struct explanation){DECISION_through_shared, .at = o, .values = {y},
-                                                             .numbers = {bytes}});
+        opt_explain(first->block->func, &(struct explanation){DECISION_through_shared, .at = o, .values = {y},
+                                                              .numbers = {bytes}});
         value_replace(y, loaded);
         op_erase(o);
     }
@@ -400,7 +400,7 @@ static void expand_gather(struct op *o)
     struct op *g = build_op(&b, OP_shared_gather, 2, (struct value *[]){buf, op_opnd(o, 1)}, 1, &t, 0);
     op_set_int(g, ATTR_axis, op_int(o, ATTR_axis));
     value_replace(y, unpack(&b, op_result(g), type_elem(y->type)));
-    opt_explain(b.func, (struct explanation){DECISION_gathered, .at = o, .values = {y}});
+    opt_explain(b.func, &(struct explanation){DECISION_gathered, .at = o, .values = {y}});
     op_erase(o);
 }
 
@@ -413,7 +413,7 @@ static void expand_histogram(struct op *o)
     struct value *opnds[] = {buf, op_opnd(o, 0), op_opnd(o, 1)};
     build_op(&b, OP_shared_count, opnds[2] ? 3 : 2, opnds, 0, NULL, 0);
     value_replace(y, buffer_load(&b, buf, y->type));
-    opt_explain(b.func, (struct explanation){DECISION_counted, .at = o, .values = {y}});
+    opt_explain(b.func, &(struct explanation){DECISION_counted, .at = o, .values = {y}});
     op_erase(o);
 }
 
@@ -429,7 +429,7 @@ static void share_result(struct op *o)
     value_replace(r, loaded);
     b = build_before(loaded->def);
     store_all(&b, buf, r);
-    opt_explain(b.func, (struct explanation){DECISION_to_other_warps, .at = o, .values = {r}});
+    opt_explain(b.func, &(struct explanation){DECISION_to_other_warps, .at = o, .values = {r}});
 }
 
 static bool is_shared_result(const struct op *o)

@@ -229,8 +229,8 @@ static void split_reduce(struct op *o, const struct axis_bits *a)
     struct op *whole = reduce_like(&b, o, n, x, axis);
     for (int i = 0; i < n; i++)
         value_replace(&o->results[i], as_type(&b, &whole->results[i], o->results[i].type));
-    opt_explain(
-        f, (struct explanation){DECISION_reduce_over_warps, .at = o, .numbers = {1 << count_bits(a->warps)}});
+    opt_explain(f, &(struct explanation){DECISION_reduce_over_warps, .at = o,
+                                         .numbers = {1 << count_bits(a->warps)}});
     op_erase(o);
 }
 

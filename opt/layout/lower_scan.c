@@ -165,18 +165,16 @@ static struct value *index_along(struct builder *b, const struct type *t, int di
 {
     struct module *m = b->func->module;
     const struct type *i32 = type_scalar(m, DT_i32);
-    struct layout l = *t->layout, next;
+    struct layout l = *t->layout, row;
     int shape[RANK_MAX];
     for (int d = 0; d < t->rank; d++) {
         shape[d] = d == dim ? t->shape[d] : 1;
-        if (d != dim) {
-            layout_squash(&next, &l, d);
-            l = next;
-        }
+        if (d != dim)
+            layout_squash(&l, &l, d);
     }
-    layout_drop_free_regs(&next, &l, NULL);
-    layout_reshape(&l, &next, 1, &t->shape[dim]);
-    const struct type *line = type_tile(m, i32, 1, &t->shape[dim], layout_intern(m, &l));
+    layout_drop_free_regs(&l, &l, NULL);
+    layout_reshape(&row, &l, 1, &t->shape[dim]);
+    const struct type *line = type_tile(m, i32, 1, &t->shape[dim], layout_intern(m, &row));
     struct op *range = build_op(b, OP_range, 0, NULL, 1, &line, 0);
     op_set_int(range, ATTR_start, 0);
     op_set_int(range, ATTR_end, t->shape[dim]);
@@ -382,7 +380,7 @@ static void split_scan(struct split *s)
         value_replace(&s->scan->results[i], in_layout(&s->b, r, t->layout));
     }
     opt_explain(s->b.func,
-                (struct explanation){DECISION_scan_over_warps, .at = s->scan, .numbers = {nwarps}});
+                &(struct explanation){DECISION_scan_over_warps, .at = s->scan, .numbers = {nwarps}});
     op_erase(s->scan);
 }
 

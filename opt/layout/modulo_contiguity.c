@@ -165,8 +165,8 @@ static void visit(struct op *o, void *ctx)
     op_set_opnd(hint, 0, r);
     w->changed = true;
     opt_explain(w->t->f,
-                (struct explanation){o->code == OP_rems ? DECISION_contiguous : DECISION_equal_quotients,
-                                     .at = o, .values = {r}});
+                &(struct explanation){o->code == OP_rems ? DECISION_contiguous : DECISION_equal_quotients,
+                                      .at = o, .values = {r}});
 }
 
 /* Repeats the analysis after each round of hints, because a quotient or remainder may be divided again. */

@@ -111,8 +111,8 @@ static void visit(struct op *o, void *ctx)
     const enum decision how = mask < width ? DECISION_vectors_with_tail
                               : width > 1  ? DECISION_vectors
                                            : DECISION_scalars;
-    opt_explain(o->block->func, (struct explanation){how, .at = o, .numbers = {width},
-                                                     .words = {limit_of(axes, o, dim, width)}});
+    opt_explain(o->block->func, &(struct explanation){how, .at = o, .numbers = {width},
+                                                      .words = {limit_of(axes, o, dim, width)}});
 }
 
 void opt_vectorize(struct func *f)

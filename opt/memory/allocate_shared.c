@@ -254,7 +254,7 @@ static void place(struct placement *p)
         struct buffer *b = &p->buffers.at[i];
         op_set_int(b->alloc, ATTR_offset, b->offset);
         opt_explain(p->func,
-                    (struct explanation){DECISION_placed, .at = b->alloc, .numbers = {b->bytes, b->offset}});
+                    &(struct explanation){DECISION_placed, .at = b->alloc, .numbers = {b->bytes, b->offset}});
     }
     p->func->shared_bytes = (int)top;
 }

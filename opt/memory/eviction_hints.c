@@ -63,7 +63,7 @@ static void mark(const struct visit *v, struct op *o)
         !moves(v->t, &affine_of(v->t, op_opnd(o, 0))->p))
         return;
     op_set_int(o, ATTR_evict, EVICT_first);
-    opt_explain(o->block->func, (struct explanation){DECISION_evicted_first, .at = o});
+    opt_explain(o->block->func, &(struct explanation){DECISION_evicted_first, .at = o});
 }
 
 void opt_eviction_hints(struct func *f)

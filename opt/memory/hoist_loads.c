@@ -92,8 +92,8 @@ static void hoist(struct op *branch)
             if (o->code != OP_load || op_int(o, ATTR_volatile) || !op_can_move(o, branch) ||
                 !is_stored_behind(branch, o))
                 continue;
-            opt_explain(branch->block->func, (struct explanation){DECISION_loaded_before_branch, .at = o,
-                                                                  .values = {op_result(o)}});
+            opt_explain(branch->block->func, &(struct explanation){DECISION_loaded_before_branch, .at = o,
+                                                                   .values = {op_result(o)}});
             op_move_with_operands(o, branch);
         }
 }

@@ -43,12 +43,13 @@ static void mark(struct affine_table *t, struct op *loop)
             continue;
         if (may_be_written_in_loop(t, o, &g)) {
             opt_explain(t->f,
-                        (struct explanation){DECISION_may_be_written, .at = o, .values = {op_result(o)}});
+                        &(struct explanation){DECISION_may_be_written, .at = o, .values = {op_result(o)}});
             continue;
         }
         op_set_int(o, ATTR_invariant, 1);
         guards_add(t->f, &g);
-        opt_explain(t->f, (struct explanation){DECISION_marked_invariant, .at = o, .values = {op_result(o)}});
+        opt_explain(t->f,
+                    &(struct explanation){DECISION_marked_invariant, .at = o, .values = {op_result(o)}});
     }
 }
 

@@ -160,8 +160,8 @@ static void row_of_later(struct prefetcher *a, struct op *load, const struct row
     struct builder b = build_after(load);
     struct value *pid = build_program_id(&b, 0);
     prefetch_later(a, &b, r, programs_ahead(&b, r, n), pid);
-    opt_explain(a->func, (struct explanation){DECISION_prefetch_programs, .at = load,
-                                              .values = {op_result(load)}, .numbers = {n}});
+    opt_explain(a->func, &(struct explanation){DECISION_prefetch_programs, .at = load,
+                                               .values = {op_result(load)}, .numbers = {n}});
 }
 
 /* -- rows of loops -- */
@@ -216,7 +216,7 @@ static void prefetch_own(struct prefetcher *a, struct op *loop, struct op *load,
     if (each)
         prefetch_further(loop, load, r, far);
     opt_explain(a->func,
-                (struct explanation){DECISION_prefetch_row, .at = load, .values = {op_result(load)}});
+                &(struct explanation){DECISION_prefetch_row, .at = load, .values = {op_result(load)}});
 }
 
 static bool is_read_behind(const struct op *loop, const struct value *start)
@@ -242,8 +242,8 @@ static void prefetch_first_tile(struct prefetcher *a, struct op *loop, struct op
     int64_t n = far / bytes;
     struct value *pid = build_program_id(&b, 0);
     prefetch_later(a, &b, r, build_const_i32(&b, n), pid);
-    opt_explain(a->func, (struct explanation){DECISION_prefetch_programs, .at = load,
-                                              .values = {op_result(load)}, .numbers = {n}});
+    opt_explain(a->func, &(struct explanation){DECISION_prefetch_programs, .at = load,
+                                               .values = {op_result(load)}, .numbers = {n}});
 }
 
 static void rows_of_loop(struct prefetcher *a, struct op *loop, struct map *asked)

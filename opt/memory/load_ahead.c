@@ -74,9 +74,9 @@ static int mark(struct affine_table *t, struct op *loop, bool writes, int most)
         const int own = tile_regs(op_result(o)->type, t->f->num_warps, 0), more = own ? own : 1;
         const bool is_much = type_is_tile(op_result(o)->type) && regs + more > most;
         if (is_much || (writes && may_be_written_in_loop(t, o, &g))) {
-            opt_explain(t->f, (struct explanation){is_much ? DECISION_no_registers_ahead
-                                                           : DECISION_may_be_written_behind,
-                                                   .at = o, .values = {op_result(o)}});
+            opt_explain(t->f, &(struct explanation){is_much ? DECISION_no_registers_ahead
+                                                            : DECISION_may_be_written_behind,
+                                                    .at = o, .values = {op_result(o)}});
             continue;
         }
         op_set_int(o, ATTR_invariant, 1);

@@ -352,7 +352,7 @@ static void explain_access(struct raising *r, const struct op *o)
         text_str(&t, why);
     else
         access_print(r->t, &a, &t);
-    opt_explain(r->f, (struct explanation){DECISION_access, .at = o, .words = {op_info[o->code].name, t.s}});
+    opt_explain(r->f, &(struct explanation){DECISION_access, .at = o, .words = {op_info[o->code].name, t.s}});
 }
 
 static void visit(struct op *o, void *ctx)
@@ -500,8 +500,8 @@ void opt_raise_tma_load(struct func *f)
     keep_vectors_beside_tiles(&r);
     for (int i = 0; i < r.loads.n; i++) {
         struct candidate *c = r.loads.at[i];
-        opt_explain(f, (struct explanation){c->why ? DECISION_stays_a_load : DECISION_load_by_map,
-                                            .at = c->load, .words = {c->why}});
+        opt_explain(f, &(struct explanation){c->why ? DECISION_stays_a_load : DECISION_load_by_map,
+                                             .at = c->load, .words = {c->why}});
         if (c->why)
             continue;
         guards_add(f, &c->guards);

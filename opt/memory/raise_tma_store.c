@@ -233,8 +233,8 @@ static void visit(struct op *o, void *ctx)
         return;
     struct op at = *o;
     const char *why = put(x, o);
-    opt_explain(x->f, (struct explanation){why ? DECISION_stays_a_store : DECISION_store_by_map, .at = &at,
-                                           .words = {why}});
+    opt_explain(x->f, &(struct explanation){why ? DECISION_stays_a_store : DECISION_store_by_map, .at = &at,
+                                            .words = {why}});
 }
 
 void opt_raise_tma_store(struct func *f)

@@ -98,7 +98,7 @@ static void branch(struct masked *m, struct op *loop)
         op_erase(m->loads[i]);
     }
     opt_explain(loop->block->func,
-                (struct explanation){DECISION_whole_tiles, .at = choice, .values = {&choice->results[0]}});
+                &(struct explanation){DECISION_whole_tiles, .at = choice, .values = {&choice->results[0]}});
 }
 
 static void visit(struct op *loop, void *ctx)

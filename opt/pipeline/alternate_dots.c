@@ -410,7 +410,7 @@ static void visit(struct op *o, void *ctx)
         !plan(&a, carry_pointers(rotate_loads(o, a.step, false, ROTATES_vectors))))
         return;
     opt_explain(a.loop->block->func,
-                (struct explanation){DECISION_alternates, .at = a.dot, .values = {op_result(a.wait)}});
+                &(struct explanation){DECISION_alternates, .at = a.dot, .values = {op_result(a.wait)}});
     find_crossing(&a);
     rewrite(&a);
 }

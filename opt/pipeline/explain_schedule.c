@@ -232,16 +232,16 @@ static void note(const struct loop_schedule *s)
     struct text t;
     text_init(&t, s->func->module->scratch);
     put_busy(&t, s);
-    opt_explain(s->func, (struct explanation){DECISION_iteration, .at = s->loop, .numbers = {s->cycles},
-                                              .words = {t.s}});
+    opt_explain(s->func, &(struct explanation){DECISION_iteration, .at = s->loop, .numbers = {s->cycles},
+                                               .words = {t.s}});
     for (int i = 0; i < s->buffers.n; i++) {
         const struct scheduled_buffer *b = &s->buffers.at[i];
         if (is_mbarrier(b))
             continue;
         text_init(&t, s->func->module->scratch);
         put_buffer(&t, s, b);
-        opt_explain(s->func, (struct explanation){DECISION_buffer, .at = s->loop,
-                                                  .values = {op_result(b->alloc)}, .words = {t.s}});
+        opt_explain(s->func, &(struct explanation){DECISION_buffer, .at = s->loop,
+                                                   .values = {op_result(b->alloc)}, .words = {t.s}});
     }
     for (const struct schedule_span *x = s->spans.at; x < s->spans.at + s->spans.n; x++) {
         const int64_t from = x->from - s->begin, to = x->to - s->begin;
@@ -250,9 +250,9 @@ static void note(const struct loop_schedule *s)
         text_init(&t, s->func->module->scratch);
         put_op(&t, s, x);
         opt_explain(s->func,
-                    (struct explanation){DECISION_span, .at = x->op,
-                                         .numbers = {from < 0 ? 0 : from, to < s->cycles ? to : s->cycles},
-                                         .words = {unit_names[x->unit], actor_name(s, x->actor), t.s}});
+                    &(struct explanation){DECISION_span, .at = x->op,
+                                          .numbers = {from < 0 ? 0 : from, to < s->cycles ? to : s->cycles},
+                                          .words = {unit_names[x->unit], actor_name(s, x->actor), t.s}});
     }
 }
 

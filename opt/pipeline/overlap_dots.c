@@ -673,9 +673,9 @@ static bool visit(struct block *b, bool is_staggered)
             r.operand->code == OP_if && b->func->num_warps == 2 * WARPGROUP_WARPS && has_groups_of_rows(&r);
         r.staggers = r.turns || (!is_staggered && has_groups_of_rows(&r));
         const enum decision how = r.staggers ? DECISION_dot_ahead_staggered : DECISION_dot_ahead;
-        opt_explain(b->func, (struct explanation){how, .at = r.effects[FIRST],
-                                                  .values = {op_result(r.effects[FIRST_DONE]),
-                                                             op_result(r.effects[SECOND_DONE])}});
+        opt_explain(b->func, &(struct explanation){how, .at = r.effects[FIRST],
+                                                   .values = {op_result(r.effects[FIRST_DONE]),
+                                                              op_result(r.effects[SECOND_DONE])}});
         is_staggered |= r.staggers;
         rotate(&r);
     }

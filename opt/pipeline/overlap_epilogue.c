@@ -322,11 +322,11 @@ void opt_overlap_epilogue(struct func *f)
     if (!roles || !f->persistent || !find_loops(&d, roles) || !find_pieces(&d) || !alternate_stages(&d))
         return;
     if (!fits(&d, roles)) {
-        opt_explain(f, (struct explanation){DECISION_stored_before_dots, .at = d.pieces.at[0].put});
+        opt_explain(f, &(struct explanation){DECISION_stored_before_dots, .at = d.pieces.at[0].put});
         return;
     }
     find_all_carried(&d);
-    opt_explain(f, (struct explanation){DECISION_stored_under_dots, .at = d.pieces.at[0].put,
-                                        .numbers = {d.pieces.n}});
+    opt_explain(f, &(struct explanation){DECISION_stored_under_dots, .at = d.pieces.at[0].put,
+                                         .numbers = {d.pieces.n}});
     defer(&d);
 }

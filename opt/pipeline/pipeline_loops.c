@@ -514,28 +514,24 @@ static void explain(const struct copy_plan *p)
     for (int i = 0; i < p->loads.n; i++) {
         const struct staged *x = &p->loads.at[i];
         opt_explain(p->func,
-                    (struct explanation){
+                    &(struct explanation){
                         DECISION_pipelined, .at = x->load, .values = {op_result(x->load)},
                         .numbers = {x->is_late ? 1 : p->nstages, x->vec * type_elem_bytes(x->ring_type)}});
     }
 }
 
-static void visit(struct func *f, const struct axis_table *axes, struct block *b)
+static void visit(struct op *o, void *axes)
 {
-    for (struct op *next, *o = b->first; o; o = next) {
-        next = o->next;
-        for (int i = 0; i < o->nregions; i++)
-            visit(f, axes, o->regions[i]);
-        struct copy_plan p = {.func = f, .module = f->module, .axes = axes};
-        if (o->code != OP_for || !loop_may_copy(&p, o))
-            continue;
-        p.loop = rotate_loads(o, p.step, p.writes, p.only_producer ? ROTATES_vectors : ROTATES_indices);
-        p.body = p.loop->regions[0];
-        plan_copies(&p);
-        explain(&p);
-        if (p.loads.n)
-            rewrite(&p);
-    }
+    struct func *f = o->block->func;
+    struct copy_plan p = {.func = f, .module = f->module, .axes = axes};
+    if (o->code != OP_for || !loop_may_copy(&p, o))
+        return;
+    p.loop = rotate_loads(o, p.step, p.writes, p.only_producer ? ROTATES_vectors : ROTATES_indices);
+    p.body = p.loop->regions[0];
+    plan_copies(&p);
+    explain(&p);
+    if (p.loads.n)
+        rewrite(&p);
 }
 
 /* If the only use of a loaded tile is a transposition, and the result of this transposition goes to dots, transposes
@@ -560,5 +556,5 @@ static void transpose_load(struct op *o, void *ctx)
 void opt_pipeline_loops(struct func *f)
 {
     func_walk(f, transpose_load, NULL);
-    visit(f, axis_analyse(f), f->body);
+    block_walk_up(f->body, visit, axis_analyse(f));
 }

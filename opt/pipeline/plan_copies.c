@@ -45,15 +45,14 @@
 /* -- which loads -- */
 
 /* The ops that may be between a load and a dot's operand. BY_CASTS: layout conversions and elementwise ops with one
- * operand. BY_ARITHMETIC: also elementwise ops with several operands, broadcast, expand_dims and reshape. OTHERS: all
- * ops. With OTHERS, the tile need not reach a dot, because the latency of any load delays each iteration. */
+ * operand. BY_ARITHMETIC: those of op_leads_to_dot. OTHERS: all ops. With OTHERS, the tile need not reach a dot,
+ * because the latency of any load delays each iteration. */
 enum way { BY_CASTS, BY_ARITHMETIC, OTHERS, WAYS };
 
 static bool passes_on(const struct op *o, enum way way)
 {
-    return o->code == OP_convert || (op_has(o, ELEMENTWISE) && o->nopnds == 1) ||
-           (way == BY_ARITHMETIC && (op_has(o, ELEMENTWISE) || o->code == OP_broadcast ||
-                                     o->code == OP_expand_dims || o->code == OP_reshape));
+    return way == BY_ARITHMETIC ? op_leads_to_dot(o)
+                                : o->code == OP_convert || (op_has(o, ELEMENTWISE) && o->nopnds == 1);
 }
 
 /* Returns whether all uses of v lead to dots, directly or through ops that `way` permits. */
@@ -165,8 +164,8 @@ static bool is_copy(struct copy_plan *p, struct op *load, enum way way, struct s
     }
     int vec = copy_width(p->axes, load, ring);
     if (vec * bytes < LEAST_BYTES) {
-        opt_explain(p->func, (struct explanation){DECISION_too_few_bytes, .at = load, .values = {r},
-                                                  .numbers = {vec * bytes}});
+        opt_explain(p->func, &(struct explanation){DECISION_too_few_bytes, .at = load, .values = {r},
+                                                   .numbers = {vec * bytes}});
         return false;
     }
     p->fenced |= target->type->kind == TY_shared;
@@ -313,7 +312,7 @@ static void find_slice(struct copy_plan *p)
         if (add_to_slice(p, op_opnd(load, 0)) && add_to_slice(p, op_opnd(load, 1)))
             continue;
         opt_explain(p->func,
-                    (struct explanation){DECISION_unknown_ahead, .at = load, .values = {op_result(load)}});
+                    &(struct explanation){DECISION_unknown_ahead, .at = load, .values = {op_result(load)}});
         for (int k = i + 1; k < p->loads.n; k++)
             p->loads.at[k - 1] = p->loads.at[k];
         p->loads.n--;

@@ -46,9 +46,19 @@ static const struct op *dot_for(const struct take *t)
     return t->put ? first : t->first;
 }
 
+bool op_passes_tile(const struct op *o)
+{
+    return o->code == OP_trans || o->code == OP_convert;
+}
+
+bool op_leads_to_dot(const struct op *o)
+{
+    return op_has(o, ELEMENTWISE) || o->code == OP_convert || o->code == OP_broadcast ||
+           o->code == OP_expand_dims || o->code == OP_reshape;
+}
+
 /* Sets *last to the last dot of block b of which b computes an operand from v. Returns false if v has a user outside
- * the block, or a user that is neither such a dot nor an op through which the search continues (elementwise ops, some
- * shape ops, conversions, to_shared). */
+ * the block, or a user that is neither such a dot nor an op that leads to one (op_leads_to_dot, trans, to_shared). */
 static bool find_dot_from(const struct value *v, const struct block *b, int depth, const struct op **last)
 {
     if (depth > value_params(v)->pipeline_loops_depth)
@@ -61,8 +71,7 @@ static bool find_dot_from(const struct value *v, const struct block *b, int dept
             if (u == &o->opnds[DOT_acc])
                 return false;
             *last = *last && op_is_before(o, *last) ? *last : o;
-        } else if (!(op_has(o, ELEMENTWISE) || o->code == OP_broadcast || o->code == OP_expand_dims ||
-                     o->code == OP_convert || o->code == OP_trans || o->code == OP_to_shared) ||
+        } else if (!(op_leads_to_dot(o) || o->code == OP_trans || o->code == OP_to_shared) ||
                    !find_dot_from(op_result(o), b, depth + 1, last)) {
             return false;
         }
@@ -74,11 +83,6 @@ const struct op *dot_computed_from(const struct value *v)
 {
     const struct op *last = NULL;
     return find_dot_from(v, v->def->block, 0, &last) ? last : NULL;
-}
-
-bool op_passes_tile(const struct op *o)
-{
-    return o->code == OP_trans || o->code == OP_convert;
 }
 
 /* Sets t->first to the first op in the block of the load that reads v or contains a reader of v. The search continues
@@ -197,14 +201,17 @@ static struct batch *batch_of(struct ring_plan *p, const struct take *t, const s
     return NULL;
 }
 
-static void note_take(struct ring_plan *p, struct op *o, bool vectors)
+/* Adds to a batch the tile that o stores into a buffer, or that o loads and no op stores into a buffer. A first walk
+ * adds the tiles, and a second walk the vectors, which join the batches of tiles. */
+static void note_take(struct op *o, void *ctx)
 {
+    struct ring_plan *p = ctx;
     struct take t = {.put = o->code == OP_to_shared ? o : NULL, .dim = {0, 1}};
     if (t.put)
         t.load = loaded_by(o, t.dim);
     else if (o->code == OP_tensor_load && !goes_to_buffer(op_result(o)))
         t.load = o;
-    if (!t.load || batch_with(p, t.load) || is_vector(t.load) != vectors)
+    if (!t.load || batch_with(p, t.load) || is_vector(t.load) != p->adds_vectors)
         return;
     if (t.load->block != o->block || !stands_in_loops(t.load) || !slice_add_place(&p->needed, t.load))
         diag_bug(p->func->module->diag, t.load->loc, "no producer can copy %%%s", op_result(t.load)->name);
@@ -212,23 +219,13 @@ static void note_take(struct ring_plan *p, struct op *o, bool vectors)
     choose_type(p, &t);
     for (int d = 0; d < t.type->rank; d++)
         t.order[t.dim[d]] = d;
-    struct batch *g = vectors ? batch_beside(p, &t) : batch_of(p, &t, o->block);
+    struct batch *g = p->adds_vectors ? batch_beside(p, &t) : batch_of(p, &t, o->block);
     if (!g) {
         VEC_PUSH(p->arena, &p->batches, ((struct batch){.block = o->block}));
         g = &p->batches.at[p->batches.n - 1];
     }
     VEC_PUSH(p->arena, &g->takes, t);
     g->bytes += (int)buffer_bytes(t.type);
-}
-
-static void note_tile(struct op *o, void *ctx)
-{
-    note_take(ctx, o, false);
-}
-
-static void note_vector(struct op *o, void *ctx)
-{
-    note_take(ctx, o, true);
 }
 
 /* Returns whether batch k can use the ring of batch i, which precedes batch k in the program. The buffers of a ring
@@ -360,11 +357,11 @@ static void choose_stages(struct ring_plan *p)
         const struct batch *g = &p->batches.at[k];
         const struct ring *r = &p->rings.at[g->ring];
         const enum decision which = r->first == k ? DECISION_ring : DECISION_ring_shared;
-        opt_explain(p->func,
-                    (struct explanation){which, .at = g->takes.at[0].load, .numbers = {r->stages, r->bytes}});
+        opt_explain(p->func, &(struct explanation){which, .at = g->takes.at[0].load,
+                                                   .numbers = {r->stages, r->bytes}});
         if (stages_asked(p, g) > r->stages)
-            opt_explain(p->func, (struct explanation){DECISION_ring_short, .at = g->takes.at[0].load,
-                                                      .numbers = {stages_asked(p, g)}});
+            opt_explain(p->func, &(struct explanation){DECISION_ring_short, .at = g->takes.at[0].load,
+                                                       .numbers = {stages_asked(p, g)}});
     }
 }
 
@@ -409,8 +406,9 @@ void plan_rings(struct ring_plan *p, struct func *f)
 {
     *p = (struct ring_plan){.func = f, .arena = f->module->scratch};
     map_init(&p->needed, p->arena);
-    func_walk(f, note_tile, p);
-    func_walk(f, note_vector, p);
+    func_walk(f, note_take, p);
+    p->adds_vectors = true;
+    func_walk(f, note_take, p);
     if (!p->batches.n)
         return;
     if (!slice_add_exits(&p->needed, f->body))

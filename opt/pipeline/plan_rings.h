@@ -56,6 +56,7 @@ struct ring_plan {
     VEC(struct batch) batches;
     VEC(struct ring) rings;
     struct map needed; /* the values of the producer's slice */
+    bool adds_vectors; /* the tiles are in batches */
 };
 
 /* Plans the rings of f. If the plan has no batches, the function needs no producer. */
@@ -68,5 +69,8 @@ bool op_is_before(const struct op *a, const struct op *b);
 /* Returns whether o only transposes a tile, or moves it to other registers. A reader that loads the tile from
  * shared memory does not need such an op. */
 bool op_passes_tile(const struct op *o);
+/* Returns whether a dot's operand may be computed from a loaded tile through ops like o: elementwise ops, some shape
+ * ops, conversions. */
+bool op_leads_to_dot(const struct op *o);
 
 #endif

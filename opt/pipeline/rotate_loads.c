@@ -247,7 +247,7 @@ struct op *rotate_loads(struct op *loop, int64_t step, bool writes, enum rotates
     for (int i = 0; i < r.n; i++) {
         struct value *carried = r.body->args.at[1 + nold + i], *old = op_result(r.loads[i]);
         opt_explain(r.loop->block->func,
-                    (struct explanation){DECISION_loaded_ahead, .at = r.loads[i], .values = {old}});
+                    &(struct explanation){DECISION_loaded_ahead, .at = r.loads[i], .values = {old}});
         value_replace(old, carried);
         value_take_name(carried, old);
         op_erase(r.loads[i]);

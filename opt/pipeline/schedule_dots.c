@@ -713,8 +713,8 @@ static void rewrite(struct segment *s)
             continue;
         const struct op *wait = wait_of(o) ? wait_of(o) : op_result(o)->uses->user;
         opt_explain(s->func,
-                    (struct explanation){DECISION_dot_scheduled, .at = o, .values = {op_result(wait)},
-                                         .numbers = {(int)op_int(wait, ATTR_pending)}});
+                    &(struct explanation){DECISION_dot_scheduled, .at = o, .values = {op_result(wait)},
+                                          .numbers = {(int)op_int(wait, ATTR_pending)}});
         keep_operand(o);
     }
 }

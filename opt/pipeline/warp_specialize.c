@@ -691,7 +691,7 @@ static struct op *build_warps(struct func *f, struct builder *b)
     }
     f->extra_warps = producers;
     if (producers == 1 && !f->persistent)
-        opt_explain(f, (struct explanation){.what = DECISION_one_warp});
+        opt_explain(f, &(struct explanation){.what = DECISION_one_warp});
     return o;
 }
 

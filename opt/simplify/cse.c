@@ -140,8 +140,8 @@ static void leave_scope(struct cse *c, int n)
 static void replace(struct op *o, struct op *with)
 {
     if (o->nresults)
-        opt_explain(o->block->func, (struct explanation){DECISION_replaced, .at = o,
-                                                         .values = {&o->results[0], &with->results[0]}});
+        opt_explain(o->block->func, &(struct explanation){DECISION_replaced, .at = o,
+                                                          .values = {&o->results[0], &with->results[0]}});
     for (int i = 0; i < o->nresults; i++)
         value_replace(&o->results[i], &with->results[i]);
     op_erase(o);

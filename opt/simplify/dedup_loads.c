@@ -168,8 +168,8 @@ static struct op *shrink(struct dedup *t, struct op *load)
     value_set_type(x, thin_type(t, type));
     x = one ? build_broadcast(&t->b, x, type->rank, type->shape) : repeat(t, x, type);
     opt_explain(t->b.func,
-                (struct explanation){DECISION_neighbours_share, .at = load, .values = {op_result(load)},
-                                     .numbers = {1 << t->run, t->dim}});
+                &(struct explanation){DECISION_neighbours_share, .at = load, .values = {op_result(load)},
+                                      .numbers = {1 << t->run, t->dim}});
     value_replace(op_result(load), x);
     op_erase(load);
     return less;

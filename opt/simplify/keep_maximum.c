@@ -140,20 +140,12 @@ static bool rescales(const struct keeping *k, const struct op *o)
     return false;
 }
 
-static bool only_used_in(const struct map *m, const struct op *o)
+/* Returns whether all users of o are in m, or, if `inside` is false, no user. */
+static bool only_used(const struct op *o, const struct map *m, bool inside)
 {
     for (int i = 0; i < o->nresults; i++)
         for (const struct use *u = o->results[i].uses; u; u = u->next)
-            if (!holds(m, u->user))
-                return false;
-    return true;
-}
-
-static bool only_used_outside(const struct map *m, const struct op *o)
-{
-    for (int i = 0; i < o->nresults; i++)
-        for (const struct use *u = o->results[i].uses; u; u = u->next)
-            if (holds(m, u->user))
+            if (holds(m, u->user) != inside)
                 return false;
     return true;
 }
@@ -180,10 +172,10 @@ static bool choose_ops(struct keeping *k)
         else if (o == k->m.max || o == k->sum)
             return false;
     for (struct op *o = k->body->last->prev; o; o = o->prev)
-        if (holds(&k->arms, o) && is_cheap_shape(o) && only_used_outside(&k->arms, o))
+        if (holds(&k->arms, o) && is_cheap_shape(o) && only_used(o, &k->arms, false))
             *map_at_ptr(&k->arms, o) = NULL;
     for (struct op *o = k->m.max->prev; o; o = o->prev)
-        if (is_pure(o) && o->nresults && has_uses(op_result(o)) && only_used_in(&k->arms, o) &&
+        if (is_pure(o) && o->nresults && has_uses(op_result(o)) && only_used(o, &k->arms, true) &&
             !needs_other_warps(o))
             put(&k->arms, o);
     for (struct op *o = k->body->first; o; o = o->next)
@@ -518,35 +510,25 @@ static bool plan(struct keeping *k)
            find_place(k);
 }
 
-static void keep_maximum(struct op *loop)
+static void keep_maximum(struct op *loop, void *ctx)
 {
     struct func *f = loop->block->func;
-    for (struct op *other = loop; other; loop = other) {
+    (void)ctx;
+    for (struct op *other = loop->code == OP_for ? loop : NULL; other; loop = other) {
         struct keeping k = {.arena = f->module->scratch, .loop = loop, .body = loop->regions[0]};
         if (!plan(&k))
             return;
         other = add_lanes_later(&k);
         if (other)
             continue;
-        opt_explain(f, (struct explanation){DECISION_maximum_kept, .at = k.m.max,
-                                            .values = {op_result(k.m.max), op_result(k.sum)}});
+        opt_explain(f, &(struct explanation){DECISION_maximum_kept, .at = k.m.max,
+                                             .values = {op_result(k.m.max), op_result(k.sum)}});
         rewrite(&k);
-    }
-}
-
-static void visit(struct block *b)
-{
-    for (struct op *next, *o = b->first; o; o = next) {
-        next = o->next;
-        for (int i = 0; i < o->nregions; i++)
-            visit(o->regions[i]);
-        if (o->code == OP_for)
-            keep_maximum(o);
     }
 }
 
 void opt_keep_maximum(struct func *f)
 {
     if (f->fp_reassoc)
-        visit(f->body);
+        block_walk_up(f->body, keep_maximum, NULL);
 }

@@ -33,31 +33,22 @@ static bool can_move(const struct op *o, const struct op *loop)
     return !op_has(o, TERMINATOR) && o->nresults > 0 && is_pure(o) && uses_only_outside(o, loop, o);
 }
 
-static void hoist(struct op *loop)
+static void hoist(struct op *loop, void *ctx)
 {
-    for (int i = 0; i < loop->nregions; i++) {
+    (void)ctx;
+    for (int i = 0; i < loop->nregions && (loop->code == OP_for || loop->code == OP_while); i++) {
         for (struct op *next, *o = loop->regions[i]->first; o; o = next) {
             next = o->next;
             if (!can_move(o, loop))
                 continue;
             opt_explain(loop->block->func,
-                        (struct explanation){DECISION_hoisted, .at = o, .values = {&o->results[0]}});
+                        &(struct explanation){DECISION_hoisted, .at = o, .values = {&o->results[0]}});
             op_move_before(o, loop);
         }
     }
 }
 
-static void visit(struct block *b)
-{
-    for (struct op *o = b->first; o; o = o->next) {
-        for (int i = 0; i < o->nregions; i++)
-            visit(o->regions[i]);
-        if (o->code == OP_for || o->code == OP_while)
-            hoist(o);
-    }
-}
-
 void opt_licm(struct func *f)
 {
-    visit(f->body);
+    block_walk_up(f->body, hoist, NULL);
 }

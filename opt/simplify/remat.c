@@ -157,7 +157,7 @@ static struct value *rematerialize(struct remat *a, struct builder *b, struct va
     set_part(a, o, part);
     copy = op_result(o);
     *map_at_ptr(&a->copies, v) = copy;
-    opt_explain(a->func, (struct explanation){DECISION_recomputed, .at = o, .values = {v}});
+    opt_explain(a->func, &(struct explanation){DECISION_recomputed, .at = o, .values = {v}});
     return copy;
 }
 

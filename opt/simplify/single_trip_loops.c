@@ -197,7 +197,7 @@ static void add_load(struct single_trip *x, struct op *load)
             continue;
         if (may_have_changed(x, first->load, load)) {
             opt_explain(x->f,
-                        (struct explanation){DECISION_read_again, .at = load, .values = {op_result(load)}});
+                        &(struct explanation){DECISION_read_again, .at = load, .values = {op_result(load)}});
             break;
         }
         first->stays = true;
@@ -253,8 +253,8 @@ void loop_inline(struct op *loop)
 
 static void merge(struct single_trip *x, struct merged *m)
 {
-    opt_explain(x->f, (struct explanation){DECISION_read_once, .at = m->load,
-                                           .values = {op_result(m->load), op_result(m->with)}});
+    opt_explain(x->f, &(struct explanation){DECISION_read_once, .at = m->load,
+                                            .values = {op_result(m->load), op_result(m->with)}});
     value_replace(op_result(m->load), op_result(m->with));
     op_erase(m->load);
 }
@@ -299,8 +299,8 @@ static void load_early(struct single_trip *x)
         else if (last && !m->stays && !m->with && n + more <= most &&
                  is_early(x, op_opnd(m->load, 0), last) && is_early(x, op_opnd(m->load, 1), last) &&
                  is_early(x, op_opnd(m->load, 2), last) && !may_have_changed(x, last, m->load)) {
-            opt_explain(x->f, (struct explanation){DECISION_read_early, .at = m->load,
-                                                   .values = {op_result(m->load)}});
+            opt_explain(x->f, &(struct explanation){DECISION_read_early, .at = m->load,
+                                                    .values = {op_result(m->load)}});
             op_move_with_operands(m->load, last->next);
             last = m->load;
             n += more;
@@ -361,8 +361,8 @@ static void visit(struct func *f, struct op **all, int i, int n)
     x->t->nsingle_trips = x->nloops;
     const char *why = why_not(x);
     for (i = 0; i < x->nloops; i++)
-        opt_explain(f, (struct explanation){why ? DECISION_stays_a_loop : DECISION_runs_once,
-                                            .at = x->loops[i], .words = {why}});
+        opt_explain(f, &(struct explanation){why ? DECISION_stays_a_loop : DECISION_runs_once,
+                                             .at = x->loops[i], .words = {why}});
     if (!why)
         rewrite(x);
 }
@@ -383,7 +383,7 @@ void opt_single_trip_loops(struct func *f)
     func_walk(f, look_at, &why);
     for (struct op *o = f->body->first; o; o = o->next)
         if (o->code == OP_for && why)
-            opt_explain(f, (struct explanation){DECISION_stays_a_loop, .at = o, .words = {why}});
+            opt_explain(f, &(struct explanation){DECISION_stays_a_loop, .at = o, .words = {why}});
         else if (o->code == OP_for)
             VEC_PUSH(f->module->scratch, &loops, o);
     for (int i = 0; i < loops.n; i++)

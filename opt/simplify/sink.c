@@ -164,7 +164,7 @@ static void move(struct sink *s, struct op *o, struct op *user)
     op_move_before(o, at);
     set_number(&s->place, o, number_of(&s->place, at));
     set_number(&s->loops, o, number_of(&s->loops, at));
-    opt_explain(o->block->func, (struct explanation){DECISION_sunk, .at = o, .values = {op_result(o)}});
+    opt_explain(o->block->func, &(struct explanation){DECISION_sunk, .at = o, .values = {op_result(o)}});
 }
 
 static void sink_op(struct sink *s, struct op *o)

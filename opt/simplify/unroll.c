@@ -110,7 +110,7 @@ struct op *loop_unroll(struct op *loop, int64_t factor)
         middle = build_middle(&b, loop, factor);
     struct op *to = build_long(&b, loop, middle, factor);
     const enum decision how = is_known && !left ? DECISION_unrolled_whole : DECISION_unrolled_with_rest;
-    opt_explain(b.func, (struct explanation){how, .at = loop, .numbers = {factor}});
+    opt_explain(b.func, &(struct explanation){how, .at = loop, .numbers = {factor}});
     for (int i = 0; i < loop->nresults && is_known && !left; i++)
         value_replace(&loop->results[i], &to->results[i]);
     if (is_known && !left) {
@@ -124,18 +124,14 @@ struct op *loop_unroll(struct op *loop, int64_t factor)
     return to;
 }
 
-static void visit(struct block *b)
+static void visit(struct op *o, void *ctx)
 {
-    for (struct op *next, *o = b->first; o; o = next) {
-        next = o->next;
-        for (int i = 0; i < o->nregions; i++)
-            visit(o->regions[i]);
-        if (o->code == OP_for && op_int(o, ATTR_unroll) > 1)
-            loop_unroll(o, op_int(o, ATTR_unroll));
-    }
+    (void)ctx;
+    if (o->code == OP_for && op_int(o, ATTR_unroll) > 1)
+        loop_unroll(o, op_int(o, ATTR_unroll));
 }
 
 void opt_unroll(struct func *f)
 {
-    visit(f->body);
+    block_walk_up(f->body, visit, NULL);
 }

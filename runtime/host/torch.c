@@ -19,10 +19,10 @@ struct tensor *torch_tensor(const struct obj *x)
     return x->kind == OBJ_native && x->native.class == &torch_tensor_class ? x->native.data : NULL;
 }
 
-struct obj *torch_wrap(struct eval *e, struct tensor t)
+struct obj *torch_wrap(struct eval *e, const struct tensor *t)
 {
     struct tensor *kept = NEW(e->arena, struct tensor);
-    *kept = t;
+    *kept = *t;
     kept->attributes = NULL;
     return obj_native(e, &torch_tensor_class, kept);
 }
@@ -186,9 +186,9 @@ bool torch_is_cpu(struct eval *e, struct obj *device)
     return strncmp(t.s, "cpu", 3) == 0;
 }
 
-static struct obj *placed(struct eval *e, struct tensor t, struct obj *device)
+static struct obj *placed(struct eval *e, struct tensor *t, struct obj *device)
 {
-    t.on_gpu = device != obj_none && !torch_is_cpu(e, device);
+    t->on_gpu = device != obj_none && !torch_is_cpu(e, device);
     return torch_wrap(e, t);
 }
 
@@ -310,7 +310,7 @@ static struct obj *construct(struct eval *e, struct obj **args, const struct arg
     t.storage->is_undefined = !c->fill;
     if (c->fill && (c->fill != fill_value || c->x[0].f != 0))
         fill_from(e, &t, c->fill, c->x, args[4], call->loc);
-    return learning(e, placed(e, t, args[2]), args[3], call->loc);
+    return learning(e, placed(e, &t, args[2]), args[3], call->loc);
 }
 
 static struct obj *construct_like(struct eval *e, struct obj **args, const struct args *call)
@@ -323,7 +323,7 @@ static struct obj *construct_like(struct eval *e, struct obj **args, const struc
     t.storage->is_undefined = !c->fill;
     if (c->fill && (c->fill != fill_value || c->x[0].f != 0))
         fill_tensor(e, &t, c->fill, c->x, call->loc);
-    return learning(e, torch_wrap(e, t), args[3], call->loc);
+    return learning(e, torch_wrap(e, &t), args[3], call->loc);
 }
 
 static struct number number_arg(struct eval *e, struct obj *x, struct loc at)
@@ -344,7 +344,7 @@ static struct obj *run_full(struct eval *e, struct obj **args, const struct args
                                                         : TORCH_int64;
     struct tensor t = torch_make(e, torch_dtype_arg(e, args[2], dflt, call->loc), rank, shape, call->loc);
     fill_tensor(e, &t, fill_value, &x, call->loc);
-    return placed(e, t, args[3]);
+    return placed(e, &t, args[3]);
 }
 
 static struct obj *run_full_like(struct eval *e, struct obj **args, const struct args *call)
@@ -355,7 +355,7 @@ static struct obj *run_full_like(struct eval *e, struct obj **args, const struct
         torch_make(e, torch_dtype_arg(e, args[2], like.dtype, call->loc), like.rank, like.shape, call->loc);
     t.on_gpu = like.on_gpu;
     fill_tensor(e, &t, fill_value, &x, call->loc);
-    return torch_wrap(e, t);
+    return torch_wrap(e, &t);
 }
 
 static struct obj *run_normal(struct eval *e, struct obj **args, const struct args *call)
@@ -368,7 +368,7 @@ static struct obj *run_normal(struct eval *e, struct obj **args, const struct ar
     struct tensor t =
         torch_make(e, torch_dtype_arg(e, args[3], TORCH_float32, call->loc), rank, shape, call->loc);
     fill_from(e, &t, fill_normal, x, args[5], call->loc);
-    return placed(e, t, args[4]);
+    return placed(e, &t, args[4]);
 }
 
 static struct obj *run_randint(struct eval *e, struct obj **args, const struct args *call)
@@ -381,7 +381,7 @@ static struct obj *run_randint(struct eval *e, struct obj **args, const struct a
     struct tensor t =
         torch_make(e, torch_dtype_arg(e, args[3], TORCH_int64, call->loc), rank, shape, call->loc);
     fill_from(e, &t, fill_integer, x, args[5], call->loc);
-    return placed(e, t, args[4]);
+    return placed(e, &t, args[4]);
 }
 
 static struct obj *run_arange(struct eval *e, struct obj **args, const struct args *call)
@@ -405,7 +405,7 @@ static struct obj *run_arange(struct eval *e, struct obj **args, const struct ar
                    is_float ? (struct number){.is_float = true, .f = lo + (double)i * by}
                             : (struct number){.i = start.i + i * step.i});
     }
-    return placed(e, t, args[4]);
+    return placed(e, &t, args[4]);
 }
 
 /* Returns the rank of the tensor that nested lists describe. Sets its shape, and whether its elements are floats or
@@ -451,7 +451,7 @@ static struct obj *run_tensor(struct eval *e, struct obj **args, const struct ar
     enum torch_dtype dflt = is_float || is_empty ? TORCH_float32 : is_bool ? TORCH_bool_ : TORCH_int64;
     struct tensor t = torch_make(e, torch_dtype_arg(e, args[1], dflt, call->loc), rank, shape, call->loc);
     list_fill(e, args[0], torch_host(e, &t, true, call->loc), &t, &next, call->loc);
-    return learning(e, placed(e, t, args[2]), args[3], call->loc);
+    return learning(e, placed(e, &t, args[2]), args[3], call->loc);
 }
 
 /* -- other functions -- */
@@ -688,7 +688,7 @@ static struct obj *class_getattr(struct eval *e, struct obj *self, const char *n
     if (strcmp(name, "T") == 0)
         return torch_run_t(e, &self, &(struct args){.loc = at});
     if (strcmp(name, "mT") == 0)
-        return torch_transpose(e, *t, t->rank - 2, t->rank - 1);
+        return torch_transpose(e, t, t->rank - 2, t->rank - 1);
     struct obj *noted = noted_attribute(e, t, name);
     if (noted)
         return noted;
@@ -785,8 +785,10 @@ static struct obj *listed(struct eval *e, struct obj *index, struct loc at)
 static struct obj *class_getitem(struct eval *e, struct obj *self, struct obj *index, struct loc at)
 {
     index = listed(e, index, at);
-    return torch_picks(index) ? torch_pick(e, self, index, at)
-                              : torch_wrap(e, torch_index(e, self, index, at));
+    if (torch_picks(index))
+        return torch_pick(e, self, index, at);
+    struct tensor view = torch_index(e, self, index, at);
+    return torch_wrap(e, &view);
 }
 
 static void class_setitem(struct eval *e, struct obj *self, struct obj *index, struct obj *value,

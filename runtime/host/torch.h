@@ -8,7 +8,7 @@
 struct elementwise;
 
 /* -- torch.c: objects and arguments; exceptions of a function with a parameter `at` show this source location -- */
-struct obj *torch_wrap(struct eval *e, struct tensor t); /* the tensor as an object */
+struct obj *torch_wrap(struct eval *e, const struct tensor *t); /* the tensor as an object */
 /* Raises an exception with the reason why an operation of the pool failed: an exceeded limit, exhausted memory, or a
  * failed copy. */
 _Noreturn void torch_fail(struct eval *e, struct loc at);
@@ -59,13 +59,13 @@ extern const struct builtin torch_device_functions[];
 
 /* -- torch_view.c -- */
 extern const struct builtin torch_view_methods[];
-struct obj *torch_cast(struct eval *e, struct tensor t, enum torch_dtype dtype, bool copy, struct loc at);
+struct obj *torch_cast(struct eval *e, const struct tensor *t, enum torch_dtype dtype, bool copy, struct loc at);
 int torch_dim_arg(struct eval *e, struct obj *x, int rank, struct loc at);
 struct obj *torch_size(struct eval *e, const struct tensor *t);
 struct obj *torch_ints(struct eval *e, int n, const int64_t *x);
 struct tensor torch_index(struct eval *e, struct obj *self, struct obj *index, struct loc at);
 void torch_assign(struct eval *e, struct tensor *to, struct obj *value, struct loc at);
-struct obj *torch_transpose(struct eval *e, struct tensor t, int a, int b);
+struct obj *torch_transpose(struct eval *e, const struct tensor *t, int a, int b);
 struct obj *torch_run_t(struct eval *e, struct obj **args, const struct args *call);
 struct number torch_same_element(const struct number *x, void *ctx); /* copies an element, for tensor_map */
 struct obj *torch_run_item(struct eval *e, struct obj **args, const struct args *call);

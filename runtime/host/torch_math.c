@@ -238,15 +238,23 @@ static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const st
     return true;
 }
 
+/* Returns a tensor of the shape that a and b have in common, without data. */
+static struct tensor common_shape(struct eval *e, const struct tensor *a, const struct tensor *b,
+                                  struct loc at)
+{
+    struct tensor shape = {0};
+    if (!tensor_broadcast_shape(a, b, &shape.rank, shape.shape))
+        eval_raise(e, at, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, a),
+                   torch_shape_text(e, b));
+    return shape;
+}
+
 struct obj *torch_apply(struct eval *e, const struct elementwise *f, struct obj *x, struct obj *y,
                         struct loc at)
 {
     struct tensor a = torch_operand(e, x, at), b = f->n > 1 ? torch_operand(e, y, at) : a;
     enum torch_dtype common = f->n > 1 ? operand_dtype(&a, x, &b, y) : a.dtype;
-    struct tensor shape = {0};
-    if (!tensor_broadcast_shape(&a, &b, &shape.rank, shape.shape))
-        eval_raise(e, at, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, &a),
-                   torch_shape_text(e, &b));
+    struct tensor shape = common_shape(e, &a, &b, at);
     struct element_op o = {f, f->on_ints && !torch_is_float(common)};
     if (!o.as_ints && !f->on_floats)
         eval_raise(e, at, "RuntimeError", ERR_torch_no_floats, f->name, torch_dtypes[common].name);
@@ -259,7 +267,7 @@ struct obj *torch_apply(struct eval *e, const struct elementwise *f, struct obj 
     if (!apply_in_a_row(e, f, &out, &a, &b, at) &&
         !tensor_map(host_pool(e), &out, f->n, operands, run_element, &o))
         torch_fail(e, at);
-    return torch_wrap(e, out);
+    return torch_wrap(e, &out);
 }
 
 static struct obj *run_elementwise(struct eval *e, struct obj **args, const struct args *call)
@@ -289,7 +297,7 @@ static struct obj *run_where(struct eval *e, struct obj **args, const struct arg
     out.on_gpu = c.on_gpu || a.on_gpu || b.on_gpu;
     if (!tensor_map(host_pool(e), &out, 3, (const struct tensor *const[]){&c, &a, &b}, choose, NULL))
         torch_fail(e, call->loc);
-    return torch_wrap(e, out);
+    return torch_wrap(e, &out);
 }
 
 /* -- reductions: over one dimension, or over all -- */
@@ -355,35 +363,35 @@ static double reduce_run(struct eval *e, const struct reduction *r, const char *
     return r->mean ? acc / (double)n : acc;
 }
 
-static struct obj *reduce(struct eval *e, const struct reduction *r, struct tensor t, struct obj *dim,
+static struct obj *reduce(struct eval *e, const struct reduction *r, const struct tensor *t, struct obj *dim,
                           bool keepdim, enum torch_dtype dtype, bool pair, struct loc at)
 {
     int64_t axis = dim == obj_none ? -1 : torch_int_arg(e, dim, "dim", at), shape[TENSOR_RANK_MAX], outer = 1,
             inner = 1, n = 1;
     if (axis < 0 && dim != obj_none)
-        axis += t.rank;
-    if (dim != obj_none && (axis < 0 || axis >= t.rank))
-        eval_raise(e, at, "IndexError", ERR_torch_dim, t.rank, torch_int_arg(e, dim, "dim", at));
+        axis += t->rank;
+    if (dim != obj_none && (axis < 0 || axis >= t->rank))
+        eval_raise(e, at, "IndexError", ERR_torch_dim, t->rank, torch_int_arg(e, dim, "dim", at));
     int rank = 0;
-    for (int d = 0; d < t.rank; d++) {
+    for (int d = 0; d < t->rank; d++) {
         bool reduced = axis < 0 || d == axis;
-        *(reduced ? &n : d < axis ? &outer : &inner) *= t.shape[d];
+        *(reduced ? &n : d < axis ? &outer : &inner) *= t->shape[d];
         if (!reduced || keepdim)
-            shape[rank++] = reduced ? 1 : t.shape[d];
+            shape[rank++] = reduced ? 1 : t->shape[d];
     }
     struct tensor out = torch_make(e, r->index ? TORCH_int64 : dtype, rank, shape, at), where = out;
-    out.on_gpu = where.on_gpu = t.on_gpu;
+    out.on_gpu = where.on_gpu = t->on_gpu;
     if (pair) {
         where = torch_make(e, TORCH_int64, rank, shape, at);
-        where.on_gpu = t.on_gpu;
+        where.on_gpu = t->on_gpu;
     }
-    const char *host = torch_host(e, &t, false, at);
+    const char *host = torch_host(e, t, false, at);
     char *to = torch_host(e, &out, true, at), *to_index = torch_host(e, &where, true, at);
     for (int64_t i = 0; i < outer * inner; i++) {
         int64_t index;
         torch_spend(e, n, at);
-        double x = reduce_run(e, r, host, &t, i / inner * n * inner + i % inner, axis < 0 ? 1 : inner, n,
-                              &index, at);
+        double x =
+            reduce_run(e, r, host, t, i / inner * n * inner + i % inner, axis < 0 ? 1 : inner, n, &index, at);
         bool whole = !torch_is_float(out.dtype);
         tensor_set(to, &out, i,
                    r->index ? (struct number){.i = index}
@@ -393,8 +401,8 @@ static struct obj *reduce(struct eval *e, const struct reduction *r, struct tens
             tensor_set(to_index, &where, i, (struct number){.i = index});
     }
     if (!pair)
-        return torch_wrap(e, out);
-    struct obj *both = obj_tuple(e, 2, (struct obj *[]){torch_wrap(e, out), torch_wrap(e, where)});
+        return torch_wrap(e, &out);
+    struct obj *both = obj_tuple(e, 2, (struct obj *[]){torch_wrap(e, &out), torch_wrap(e, &where)});
     both->class_of = scope_get(torch_more(e), intern_str(e->strings, "Sorted"));
     return both;
 }
@@ -408,7 +416,7 @@ static struct obj *reduce_along(struct eval *e, const struct reduction *r, struc
         int d = torch_dim_arg(e, dims->seq.at[i], torch_tensor(x)->rank, at);
         gone[d] = !keepdim;
         bool last = i == dims->seq.n - 1;
-        x = reduce(e, r, *torch_tensor(x), obj_int(e, d), true,
+        x = reduce(e, r, torch_tensor(x), obj_int(e, d), true,
                    !last && torch_is_float(dtype) ? TORCH_float64 : dtype, false, at);
     }
     struct tensor out = *torch_tensor(x);
@@ -418,7 +426,7 @@ static struct obj *reduce_along(struct eval *e, const struct reduction *r, struc
             out.shape[out.rank] = out.shape[d];
             out.stride[out.rank++] = out.stride[d];
         }
-    return torch_wrap(e, out);
+    return torch_wrap(e, &out);
 }
 
 static struct obj *run_reduction(struct eval *e, struct obj **args, const struct args *call)
@@ -441,7 +449,7 @@ static struct obj *run_reduction(struct eval *e, struct obj **args, const struct
     dtype = torch_dtype_arg(e, args[3], dtype, call->loc);
     if (dim->kind == OBJ_tuple || dim->kind == OBJ_list)
         return reduce_along(e, r, args[0], dim, keepdim, dtype, call->loc);
-    return reduce(e, r, t, dim, keepdim, dtype, is_max && dim != obj_none, call->loc);
+    return reduce(e, r, &t, dim, keepdim, dtype, is_max && dim != obj_none, call->loc);
 }
 
 static struct obj *run_softmax(struct eval *e, struct obj **args, const struct args *call)
@@ -473,7 +481,7 @@ static struct obj *run_softmax(struct eval *e, struct obj **args, const struct a
                        (struct number){.is_float = true,
                                        .f = exp(tensor_get(from, &t, first + k * inner).f - most) / sum});
     }
-    return torch_wrap(e, out);
+    return torch_wrap(e, &out);
 }
 
 /* -- comparisons of whole tensors -- */
@@ -506,10 +514,8 @@ static struct number count_far(const struct number *x, void *ctx)
 
 static void compare(struct eval *e, struct obj *x, struct obj *y, struct closeness *c, struct loc at)
 {
-    struct tensor a = torch_operand(e, x, at), b = torch_operand(e, y, at), shape = {0};
-    if (!tensor_broadcast_shape(&a, &b, &shape.rank, shape.shape))
-        eval_raise(e, at, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, &a),
-                   torch_shape_text(e, &b));
+    struct tensor a = torch_operand(e, x, at), b = torch_operand(e, y, at),
+                  shape = common_shape(e, &a, &b, at);
     struct tensor out = torch_make(e, TORCH_bool_, shape.rank, shape.shape, at);
     if (!tensor_map(host_pool(e), &out, 2, (const struct tensor *const[]){&a, &b}, count_far, c))
         torch_fail(e, at);

@@ -120,16 +120,15 @@ static bool match(struct tensor *a, struct tensor *b, int *rank, int64_t *shape)
     return true;
 }
 
-/* Returns a view of a vector as a matrix with one row (`dim` = 0) or one column (`dim` = 1). */
-static struct tensor as_matrix(struct tensor t, int dim)
+/* Makes a vector a matrix with one row (`dim` = 0) or one column (`dim` = 1). */
+static void make_matrix(struct tensor *t, int dim)
 {
-    if (t.rank != 1)
-        return t;
-    t.rank = 2;
-    t.shape[1 - dim] = t.shape[0];
-    t.stride[1 - dim] = t.stride[0];
-    t.shape[dim] = t.stride[dim] = 1;
-    return t;
+    if (t->rank != 1)
+        return;
+    t->rank = 2;
+    t->shape[1 - dim] = t->shape[0];
+    t->stride[1 - dim] = t->stride[0];
+    t->shape[dim] = t->stride[dim] = 1;
 }
 
 static void drop_dim(struct tensor *t, int dim)
@@ -153,9 +152,11 @@ static bool takes_whole(struct obj *to, enum torch_dtype dtype, int rank, const 
 static struct obj *multiply(struct eval *e, struct obj **args, struct obj *to, struct loc at)
 {
     struct tensor given[2] = {torch_operand(e, args[0], at), torch_operand(e, args[1], at)};
-    struct tensor a = as_matrix(given[0], 0), b = as_matrix(given[1], 1), out;
+    struct tensor a = given[0], b = given[1], out;
     int64_t shape[TENSOR_RANK_MAX];
     int rank;
+    make_matrix(&a, 0);
+    make_matrix(&b, 1);
     if (!match(&a, &b, &rank, shape))
         eval_raise(e, at, "RuntimeError", ERR_torch_matmul, torch_shape_text(e, &given[0]),
                    torch_dtypes[a.dtype].name, torch_shape_text(e, &given[1]), torch_dtypes[b.dtype].name);
@@ -173,9 +174,9 @@ static struct obj *multiply(struct eval *e, struct obj **args, struct obj *to, s
     if (given[0].rank == 1)
         drop_dim(&out, out.rank - (given[1].rank == 1 ? 1 : 2));
     if (is_whole || to == obj_none)
-        return is_whole ? to : torch_wrap(e, out);
+        return is_whole ? to : torch_wrap(e, &out);
     struct tensor target = torch_operand(e, to, at);
-    torch_assign(e, &target, torch_wrap(e, out), at);
+    torch_assign(e, &target, torch_wrap(e, &out), at);
     return to;
 }
 

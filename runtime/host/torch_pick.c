@@ -179,7 +179,7 @@ struct obj *torch_pick(struct eval *e, struct obj *self, struct obj *index, stru
         struct tensor to = part(&out, p.dim, p.shape.rank, place_in(&out, p.dim, p.shape.rank, i));
         copy(e, &to, &from, at);
     }
-    return torch_wrap(e, out);
+    return torch_wrap(e, &out);
 }
 
 void torch_put(struct eval *e, struct obj *self, struct obj *index, struct obj *value, struct loc at)
@@ -251,7 +251,7 @@ static struct obj *run_join(struct eval *e, struct obj **args, const struct args
         start += t.shape[dim];
         copy(e, &to, &t, call->loc);
     }
-    return torch_wrap(e, out);
+    return torch_wrap(e, &out);
 }
 
 const struct builtin torch_pick_functions[] = {

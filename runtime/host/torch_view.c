@@ -6,24 +6,25 @@
 
 /* -- views, casts, attributes -- */
 
-struct obj *torch_cast(struct eval *e, struct tensor t, enum torch_dtype dtype, bool copy, struct loc at)
+struct obj *torch_cast(struct eval *e, const struct tensor *t, enum torch_dtype dtype, bool copy,
+                       struct loc at)
 {
-    if (t.dtype == dtype && !copy)
+    if (t->dtype == dtype && !copy)
         return torch_wrap(e, t);
-    struct tensor out = torch_make(e, dtype, t.rank, t.shape, at);
-    out.on_gpu = t.on_gpu;
-    const char *from = torch_host(e, &t, false, at);
+    struct tensor out = torch_make(e, dtype, t->rank, t->shape, at);
+    out.on_gpu = t->on_gpu;
+    const char *from = torch_host(e, t, false, at);
     char *to = torch_host(e, &out, true, at);
-    int64_t n = tensor_elems(&t);
-    if (t.dtype == dtype && tensor_is_contiguous(&t)) {
-        memcpy(to, from, (size_t)n * (size_t)tensor_elem_bytes(&t));
-        return torch_wrap(e, out);
+    int64_t n = tensor_elems(t);
+    if (t->dtype == dtype && tensor_is_contiguous(t)) {
+        memcpy(to, from, (size_t)n * (size_t)tensor_elem_bytes(t));
+        return torch_wrap(e, &out);
     }
     for (int64_t i = 0; i < n; i++) {
         torch_tick(e, i, at);
-        tensor_set(to, &out, i, tensor_get(from, &t, i));
+        tensor_set(to, &out, i, tensor_get(from, t, i));
     }
-    return torch_wrap(e, out);
+    return torch_wrap(e, &out);
 }
 
 static struct obj *run_to(struct eval *e, struct obj **args, const struct args *call)
@@ -38,7 +39,7 @@ static struct obj *run_to(struct eval *e, struct obj **args, const struct args *
         if (!torch_as_dtype(list->seq.at[i], &dtype))
             t.on_gpu = !torch_is_cpu(e, list->seq.at[i]);
     bool copy = t.on_gpu != was_on_gpu || obj_truth(e, args[5], call->loc);
-    return copy || dtype != t.dtype ? torch_cast(e, t, dtype, copy, call->loc) : args[0];
+    return copy || dtype != t.dtype ? torch_cast(e, &t, dtype, copy, call->loc) : args[0];
 }
 
 /* Implements the methods `.float()`, `.half()` and so on; `data` of the called method is the dtype's row in
@@ -48,19 +49,19 @@ static struct obj *run_cast(struct eval *e, struct obj **args, const struct args
     const struct torch_dtype_info *d = call->callee->data;
     struct tensor t = torch_self(e, args, call);
     enum torch_dtype dtype = (enum torch_dtype)(d - torch_dtypes);
-    return dtype == t.dtype ? args[0] : torch_cast(e, t, dtype, false, call->loc);
+    return dtype == t.dtype ? args[0] : torch_cast(e, &t, dtype, false, call->loc);
 }
 
 static struct obj *run_clone(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor t = torch_self(e, args, call);
-    return torch_cast(e, t, t.dtype, true, call->loc);
+    return torch_cast(e, &t, t.dtype, true, call->loc);
 }
 
 static struct obj *run_contiguous(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor t = torch_self(e, args, call);
-    return tensor_is_contiguous(&t) ? args[0] : torch_cast(e, t, t.dtype, true, call->loc);
+    return tensor_is_contiguous(&t) ? args[0] : torch_cast(e, &t, t.dtype, true, call->loc);
 }
 
 static struct obj *run_is_contiguous(struct eval *e, struct obj **args, const struct args *call)
@@ -74,7 +75,7 @@ static struct obj *run_on_device(struct eval *e, struct obj **args, const struct
     struct tensor t = torch_self(e, args, call);
     bool was_on_gpu = t.on_gpu;
     t.on_gpu = strstr(call->callee->name, "cuda") != NULL;
-    return t.on_gpu == was_on_gpu ? args[0] : torch_cast(e, t, t.dtype, true, call->loc);
+    return t.on_gpu == was_on_gpu ? args[0] : torch_cast(e, &t, t.dtype, true, call->loc);
 }
 
 static struct obj *run_requires_grad(struct eval *e, struct obj **args, const struct args *call)
@@ -86,7 +87,8 @@ static struct obj *run_requires_grad(struct eval *e, struct obj **args, const st
 /* Implements `detach()`: returns a view of the same elements, without the data that gradients need. */
 static struct obj *run_same(struct eval *e, struct obj **args, const struct args *call)
 {
-    return torch_wrap(e, torch_self(e, args, call));
+    struct tensor t = torch_self(e, args, call);
+    return torch_wrap(e, &t);
 }
 
 int torch_dim_arg(struct eval *e, struct obj *x, int rank, struct loc at)
@@ -169,7 +171,7 @@ static struct obj *run_tolist(struct eval *e, struct obj **args, const struct ar
     return list_of(e, torch_host(e, &t, false, call->loc), &t, 0, 0, call->loc);
 }
 
-static struct tensor reshaped(struct eval *e, struct tensor t, struct obj *size, struct loc at)
+static struct obj *reshape(struct eval *e, struct tensor *t, struct obj *size, struct loc at)
 {
     int64_t shape[TENSOR_RANK_MAX], known = 1, elems;
     int rank = torch_shape_arg(e, size, shape, at), open = -1;
@@ -180,25 +182,26 @@ static struct tensor reshaped(struct eval *e, struct tensor t, struct obj *size,
         else
             fits &= !__builtin_mul_overflow(known, shape[d], &known);
     if (open >= 0)
-        shape[open] = fits && known ? tensor_elems(&t) / known : 0;
+        shape[open] = fits && known ? tensor_elems(t) / known : 0;
     fits &= !__builtin_mul_overflow(known, open >= 0 ? shape[open] : 1, &elems);
-    if (!fits || elems != tensor_elems(&t))
-        eval_raise(e, at, "RuntimeError", ERR_torch_reshape, torch_shape_text(e, &t), tensor_elems(&t));
-    if (!tensor_is_contiguous(&t))
-        t = *torch_tensor(torch_cast(e, t, t.dtype, true, at));
-    t.rank = rank;
+    if (!fits || elems != tensor_elems(t))
+        eval_raise(e, at, "RuntimeError", ERR_torch_reshape, torch_shape_text(e, t), tensor_elems(t));
+    if (!tensor_is_contiguous(t))
+        *t = *torch_tensor(torch_cast(e, t, t->dtype, true, at));
+    t->rank = rank;
     int64_t n = 1;
     for (int d = rank - 1; d >= 0; d--) {
-        t.shape[d] = shape[d];
-        t.stride[d] = n;
+        t->shape[d] = shape[d];
+        t->stride[d] = n;
         n *= shape[d];
     }
-    return t;
+    return torch_wrap(e, t);
 }
 
 static struct obj *run_reshape(struct eval *e, struct obj **args, const struct args *call)
 {
-    return torch_wrap(e, reshaped(e, torch_self(e, args, call), args[1], call->loc));
+    struct tensor t = torch_self(e, args, call);
+    return reshape(e, &t, args[1], call->loc);
 }
 
 static struct obj *run_flatten(struct eval *e, struct obj **args, const struct args *call)
@@ -210,7 +213,7 @@ static struct obj *run_flatten(struct eval *e, struct obj **args, const struct a
     for (int d = 0; d < rank; d++)
         if (d <= first || d > last)
             shape[n++] = d == first ? -1 : t.shape[d];
-    return torch_wrap(e, reshaped(e, t, torch_ints(e, n, shape), call->loc));
+    return reshape(e, &t, torch_ints(e, n, shape), call->loc);
 }
 
 /* Implements `t.view(torch.int32)`, which reinterprets the bytes. */
@@ -226,7 +229,7 @@ static struct obj *viewed_as(struct eval *e, struct tensor t, enum torch_dtype d
         t.stride[d] = t.stride[d] * old / new;
     if (t.rank)
         t.shape[t.rank - 1] = t.shape[t.rank - 1] * old / new;
-    return torch_wrap(e, t);
+    return torch_wrap(e, &t);
 }
 
 static struct obj *run_view(struct eval *e, struct obj **args, const struct args *call)
@@ -237,15 +240,21 @@ static struct obj *run_view(struct eval *e, struct obj **args, const struct args
     return run_reshape(e, args, call);
 }
 
+struct obj *torch_transpose(struct eval *e, const struct tensor *t, int a, int b)
+{
+    struct tensor out = *t;
+    out.shape[a] = t->shape[b];
+    out.shape[b] = t->shape[a];
+    out.stride[a] = t->stride[b];
+    out.stride[b] = t->stride[a];
+    return torch_wrap(e, &out);
+}
+
 static struct obj *run_transpose(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct tensor t = torch_self(e, args, call), out = t;
+    struct tensor t = torch_self(e, args, call);
     int a = torch_dim_arg(e, args[1], t.rank, call->loc), b = torch_dim_arg(e, args[2], t.rank, call->loc);
-    out.shape[a] = t.shape[b];
-    out.stride[a] = t.stride[b];
-    out.shape[b] = t.shape[a];
-    out.stride[b] = t.stride[a];
-    return torch_wrap(e, out);
+    return torch_transpose(e, &t, a, b);
 }
 
 struct obj *torch_run_t(struct eval *e, struct obj **args, const struct args *call)
@@ -255,17 +264,7 @@ struct obj *torch_run_t(struct eval *e, struct obj **args, const struct args *ca
         out.shape[d] = t.shape[t.rank - 1 - d];
         out.stride[d] = t.stride[t.rank - 1 - d];
     }
-    return torch_wrap(e, out);
-}
-
-struct obj *torch_transpose(struct eval *e, struct tensor t, int a, int b)
-{
-    struct tensor out = t;
-    out.shape[a] = t.shape[b];
-    out.shape[b] = t.shape[a];
-    out.stride[a] = t.stride[b];
-    out.stride[b] = t.stride[a];
-    return torch_wrap(e, out);
+    return torch_wrap(e, &out);
 }
 
 static struct obj *run_permute(struct eval *e, struct obj **args, const struct args *call)
@@ -279,7 +278,7 @@ static struct obj *run_permute(struct eval *e, struct obj **args, const struct a
         out.shape[d] = t.shape[from];
         out.stride[d] = t.stride[from];
     }
-    return torch_wrap(e, out);
+    return torch_wrap(e, &out);
 }
 
 static struct obj *run_expand(struct eval *e, struct obj **args, const struct args *call)
@@ -290,7 +289,8 @@ static struct obj *run_expand(struct eval *e, struct obj **args, const struct ar
     for (int d = 0; d < rank; d++)
         if (shape[d] == -1 && d - (rank - t.rank) >= 0)
             shape[d] = t.shape[d - (rank - t.rank)];
-    return torch_wrap(e, tensor_expanded(&t, rank, shape));
+    t = tensor_expanded(&t, rank, shape);
+    return torch_wrap(e, &t);
 }
 
 static struct obj *run_squeeze(struct eval *e, struct obj **args, const struct args *call)
@@ -306,7 +306,7 @@ static struct obj *run_squeeze(struct eval *e, struct obj **args, const struct a
         out.shape[out.rank] = add && d == at ? 1 : t.shape[add && d > at ? d - 1 : d];
         out.stride[out.rank++] = add && d == at ? 0 : t.stride[add && d > at ? d - 1 : d];
     }
-    return torch_wrap(e, out);
+    return torch_wrap(e, &out);
 }
 
 /* Copies an element, for the in-place methods `t.fill_(x)`, `t.zero_()` and `t.copy_(u)`. */

@@ -251,7 +251,7 @@ static void run_pre_hook(struct trial *t, bool reset_only)
         torch_assign(e, x, obj_int(e, 0), t->args.loc);
     t->saved = obj_list(e, 0, NULL);
     for (int i = 0; !reset_only && (x = listed(t, "restore_value", i)); i++)
-        VEC_PUSH(e->arena, &t->saved->seq, torch_cast(e, *x, x->dtype, true, t->args.loc));
+        VEC_PUSH(e->arena, &t->saved->seq, torch_cast(e, x, x->dtype, true, t->args.loc));
 }
 
 static void run_post_hook(struct trial *t)

@@ -174,51 +174,50 @@ SELECT(64)
         }                                                                                                    \
         memcpy(pd, &mask, sizeof mask);                                                                      \
     }
-#define COMPARE_ALL(op, EXPR)                                                                                \
+#define COMPARE_FLOATS(op, EXPR)                                                                             \
+    COMPARE(op##_f32, float, EXPR)                                                                           \
+    COMPARE(op##_f64, double, EXPR)
+#define COMPARE_UNSIGNED(op, EXPR)                                                                           \
     COMPARE(op##_u16, uint16_t, EXPR)                                                                        \
     COMPARE(op##_u32, uint32_t, EXPR)                                                                        \
     COMPARE(op##_u64, uint64_t, EXPR)                                                                        \
+    COMPARE_FLOATS(op, EXPR)
+#define COMPARE_ALL(op, EXPR)                                                                                \
+    COMPARE_UNSIGNED(op, EXPR)                                                                               \
     COMPARE(op##_s16, int16_t, EXPR)                                                                         \
     COMPARE(op##_s32, int32_t, EXPR)                                                                         \
-    COMPARE(op##_s64, int64_t, EXPR)                                                                         \
-    COMPARE(op##_f32, float, EXPR)                                                                           \
-    COMPARE(op##_f64, double, EXPR)
-COMPARE_ALL(eq, x == y)
-COMPARE_ALL(ne, x < y || x > y) /* for floats: false if an operand is NaN */
+    COMPARE(op##_s64, int64_t, EXPR)
+COMPARE_UNSIGNED(eq, x == y)
+COMPARE_UNSIGNED(ne, x < y || x > y) /* for floats: false if an operand is NaN */
 COMPARE_ALL(lt, x < y)
 COMPARE_ALL(le, x <= y)
 COMPARE_ALL(gt, x > y)
 COMPARE_ALL(ge, x >= y)
-#define COMPARE_FLOATS(op, EXPR)                                                                             \
-    COMPARE(op##_f32, float, EXPR)                                                                           \
-    COMPARE(op##_f64, double, EXPR)
 COMPARE_FLOATS(neu, x != y)
 COMPARE_FLOATS(nan, x != x || y != y)
 COMPARE_FLOATS(num, x == x && y == y)
 
 /* 16-bit floats are converted to f32 to compare their values. */
-#define COMPARE_HALVES(op, type)                                                                             \
-    FUNCTION(op##_##type)                                                                                    \
+#define COMPARE_HALVES(op)                                                                                   \
+    FUNCTION(op##_half)                                                                                      \
     {                                                                                                        \
-        (void)in;                                                                                            \
         float x[LANES], y[LANES];                                                                            \
         const uint16_t *a = pa, *b = pb;                                                                     \
         for (int i = 0; i < LANES; i++) {                                                                    \
-            x[i] = (float)emu_half_value(PT_##type, a[i]);                                                   \
-            y[i] = (float)emu_half_value(PT_##type, b[i]);                                                   \
+            x[i] = (float)emu_half_value(in->type, a[i]);                                                    \
+            y[i] = (float)emu_half_value(in->type, b[i]);                                                    \
         }                                                                                                    \
         op##_f32(pd, x, y, pc, in);                                                                          \
     }
-#define COMPARE_BOTH(op) COMPARE_HALVES(op, f16) COMPARE_HALVES(op, bf16)
-COMPARE_BOTH(eq)
-COMPARE_BOTH(ne)
-COMPARE_BOTH(lt)
-COMPARE_BOTH(le)
-COMPARE_BOTH(gt)
-COMPARE_BOTH(ge)
-COMPARE_BOTH(neu)
-COMPARE_BOTH(nan)
-COMPARE_BOTH(num)
+COMPARE_HALVES(eq)
+COMPARE_HALVES(ne)
+COMPARE_HALVES(lt)
+COMPARE_HALVES(le)
+COMPARE_HALVES(gt)
+COMPARE_HALVES(ge)
+COMPARE_HALVES(neu)
+COMPARE_HALVES(nan)
+COMPARE_HALVES(num)
 
 /* -- selecting the function for an instruction -- */
 
@@ -245,10 +244,10 @@ COMPARE_BOTH(num)
     {                                                                                                        \
         key, PT_f64, op##_f64                                                                                \
     }
-#define OF_FLOATS(key, op) {key, PT_f16, op##_f16}, {key, PT_bf16, op##_bf16}, OF_F32_F64(key, op)
+#define OF_FLOATS(key, op) {key, PT_f16, op##_half}, {key, PT_bf16, op##_half}, OF_F32_F64(key, op)
 
 static const struct emu_row comparisons[] = {
-    BY_SIGN(MOD_eq, eq),     OF_BITS(MOD_eq, eq),   OF_FLOATS(MOD_eq, eq),   BY_SIGN(MOD_ne, ne),
+    BY_WIDTH(MOD_eq, eq),    OF_BITS(MOD_eq, eq),   OF_FLOATS(MOD_eq, eq),   BY_WIDTH(MOD_ne, ne),
     OF_BITS(MOD_ne, ne),     OF_FLOATS(MOD_ne, ne), BY_SIGN(MOD_lt, lt),     OF_FLOATS(MOD_lt, lt),
     BY_SIGN(MOD_le, le),     OF_FLOATS(MOD_le, le), BY_SIGN(MOD_gt, gt),     OF_FLOATS(MOD_gt, gt),
     BY_SIGN(MOD_ge, ge),     OF_FLOATS(MOD_ge, ge), OF_FLOATS(MOD_neu, neu), OF_FLOATS(MOD_nan, nan),

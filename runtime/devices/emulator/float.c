@@ -134,6 +134,17 @@ BOTH(max, PICK(x, y, LESS(y, x)), PICK(x, y, LESS(y, x)))
 LANEWISE(min_nan, float, f32, PICK_NAN(x, y, LESS(x, y)))
 LANEWISE(max_nan, float, f32, PICK_NAN(x, y, LESS(y, x)))
 
+/* Returns the number of 16-bit floats of all lanes: one per lane for f16 and bf16, two for f16x2 and bf16x2. */
+static int count_halves(const struct emu_insn *in)
+{
+    return in->type == PT_f16x2 || in->type == PT_bf16x2 ? 2 * LANES : LANES;
+}
+
+static enum ptype half_type(const struct emu_insn *in)
+{
+    return in->type == PT_f16 || in->type == PT_f16x2 ? PT_f16 : PT_bf16;
+}
+
 /* -- neg and abs change only the sign bit, but for a NaN of f32 or of a 16-bit type they return the GPU's canonical NaN
  * (the ISA does not specify the NaN) -- */
 
@@ -144,22 +155,17 @@ LANEWISE(max_nan, float, f32, PICK_NAN(x, y, LESS(y, x)))
         T *restrict d = pd;                                                                                  \
         const T *a = pa;                                                                                     \
         (void)pb, (void)pc;                                                                                  \
-        for (int i = 0; i < (n)*LANES; i++) {                                                                \
+        for (int i = 0; i < (n); i++) {                                                                      \
             const T x = a[i];                                                                                \
             d[i] = (T)((x & (nan)) > (infinity) ? (nan) : (EXPR));                                           \
         }                                                                                                    \
     }
-#define HALF_SIGN_BIT(type, infinity)                                                                        \
-    SIGN_BIT(neg_##type, uint16_t, 1, infinity, 0x7fff, x ^ 0x8000u)                                         \
-    SIGN_BIT(abs_##type, uint16_t, 1, infinity, 0x7fff, x & 0x7fffu)                                         \
-    SIGN_BIT(neg_##type##x2, uint16_t, 2, infinity, 0x7fff, x ^ 0x8000u)                                     \
-    SIGN_BIT(abs_##type##x2, uint16_t, 2, infinity, 0x7fff, x & 0x7fffu)
-SIGN_BIT(neg_f32, uint32_t, 1, 0x7f800000u, 0x7fffffffu, x ^ 0x80000000u)
-SIGN_BIT(abs_f32, uint32_t, 1, 0x7f800000u, 0x7fffffffu, x & 0x7fffffffu)
-SIGN_BIT(neg_f64, uint64_t, 1, UINT64_MAX, UINT64_MAX >> 1, x ^ 0x8000000000000000u)
-SIGN_BIT(abs_f64, uint64_t, 1, UINT64_MAX, UINT64_MAX >> 1, x & 0x7fffffffffffffffu)
-HALF_SIGN_BIT(f16, 0x7c00)
-HALF_SIGN_BIT(bf16, 0x7f80)
+SIGN_BIT(neg_f32, uint32_t, LANES, 0x7f800000u, 0x7fffffffu, x ^ 0x80000000u)
+SIGN_BIT(abs_f32, uint32_t, LANES, 0x7f800000u, 0x7fffffffu, x & 0x7fffffffu)
+SIGN_BIT(neg_f64, uint64_t, LANES, UINT64_MAX, UINT64_MAX >> 1, x ^ 0x8000000000000000u)
+SIGN_BIT(abs_f64, uint64_t, LANES, UINT64_MAX, UINT64_MAX >> 1, x & 0x7fffffffffffffffu)
+SIGN_BIT(neg_half, uint16_t, count_halves(in), half_type(in) == PT_f16 ? 0x7c00 : 0x7f80, 0x7fff, x ^ 0x8000u)
+SIGN_BIT(abs_half, uint16_t, count_halves(in), half_type(in) == PT_f16 ? 0x7c00 : 0x7f80, 0x7fff, x & 0x7fffu)
 
 /* -- approximate functions; .ftz flushes subnormal operands and results to zero. The functions of special.c give the
  * bits of an H200 -- */
@@ -201,32 +207,27 @@ static double add_to_odd(double p, double c)
     return error != 0 && !(bits & 1) ? nextafter(s, error > 0 ? INFINITY : -INFINITY) : s;
 }
 
-#define HALVES(name, suffix, type, n, EXPR)                                                                  \
-    FUNCTION(name##_##suffix)                                                                                \
+#define HALVES(name, EXPR)                                                                                   \
+    FUNCTION(name##_half)                                                                                    \
     {                                                                                                        \
-        (void)in;                                                                                            \
+        const enum ptype type = half_type(in);                                                               \
         uint16_t *restrict d = pd;                                                                           \
         const uint16_t *a = pa, *b = pb, *c = pc;                                                            \
-        for (int i = 0; i < (n)*LANES; i++) {                                                                \
+        for (int i = 0; i < count_halves(in); i++) {                                                         \
             const double x = emu_half_value(type, a[i]), y = emu_half_value(type, b[i]);                     \
             const double z = emu_half_value(type, c[i]);                                                     \
             (void)z;                                                                                         \
             d[i] = emu_half_round(type, EXPR);                                                               \
         }                                                                                                    \
     }
-#define HALF_TYPES(name, EXPR)                                                                               \
-    HALVES(name, f16, PT_f16, 1, EXPR)                                                                       \
-    HALVES(name, f16x2, PT_f16, 2, EXPR)                                                                     \
-    HALVES(name, bf16, PT_bf16, 1, EXPR)                                                                     \
-    HALVES(name, bf16x2, PT_bf16, 2, EXPR)
-HALF_TYPES(add, add_to_odd(x, y))
-HALF_TYPES(sub, add_to_odd(x, -y))
-HALF_TYPES(mul, x * y)
-HALF_TYPES(fma, add_to_odd(x * y, z))
-HALF_TYPES(min, PICK(x, y, LESS(x, y)))
-HALF_TYPES(max, PICK(x, y, LESS(y, x)))
-HALF_TYPES(min_nan, PICK_NAN(x, y, LESS(x, y)))
-HALF_TYPES(max_nan, PICK_NAN(x, y, LESS(y, x)))
+HALVES(add, add_to_odd(x, y))
+HALVES(sub, add_to_odd(x, -y))
+HALVES(mul, x * y)
+HALVES(fma, add_to_odd(x * y, z))
+HALVES(min, PICK(x, y, LESS(x, y)))
+HALVES(max, PICK(x, y, LESS(y, x)))
+HALVES(min_nan, PICK_NAN(x, y, LESS(x, y)))
+HALVES(max_nan, PICK_NAN(x, y, LESS(y, x)))
 
 /* -- selecting the function for an instruction -- */
 
@@ -236,9 +237,9 @@ HALF_TYPES(max_nan, PICK_NAN(x, y, LESS(y, x)))
         code, PT_f64, op##_f64                                                                               \
     }
 #define SMALL(code, op)                                                                                      \
-    {code, PT_f16, op##_f16}, {code, PT_f16x2, op##_f16x2}, {code, PT_bf16, op##_bf16},                      \
+    {code, PT_f16, op##_half}, {code, PT_f16x2, op##_half}, {code, PT_bf16, op##_half},                      \
     {                                                                                                        \
-        code, PT_bf16x2, op##_bf16x2                                                                         \
+        code, PT_bf16x2, op##_half                                                                           \
     }
 static const struct emu_row nearest[] = {
     FLOATS(INSN_add, add), SMALL(INSN_add, add),    FLOATS(INSN_sub, sub), SMALL(INSN_sub, sub),
