@@ -73,6 +73,7 @@ DECISION(overlap_epilogue, stored_under_dots, 0, "the store overlaps the dots of
 DECISION(overlap_epilogue, stored_before_dots, 0,
          "stored before the next dots start: a thread has too few registers to keep the tile")
 DECISION(schedule_dots, dot_scheduled, 0, "%v is waited for at its first use, which leaves %d dots in flight")
+DECISION(carry_dots, dot_carried, 0, "%v is awaited in the next iteration, behind its first dots")
 DECISION(schedule, iteration, 0, "an iteration takes %d cycles; busy: %s")
 DECISION(schedule, buffer, 0, "%v: %s")
 DECISION(schedule, span, 0, "%s, %s: cycles %d to %d, %s")

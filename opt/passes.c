@@ -56,6 +56,7 @@ static const char *const order[] = {
     "dce",
     "sink",
     "schedule_dots",
+    "carry_dots",
     "lower_layout_conversion",
     "remat",
     "vectorize",

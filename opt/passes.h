@@ -73,6 +73,8 @@ PASS(overlap_epilogue, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(bar
      "overlap the store of a program's tile with the dots of the next program")
 PASS(schedule_dots, P(laid_out) | P(tensor_loads_lowered) | P(unique), 0, P(barriers),
      "start each dot as soon as its operands exist, and wait for its result before the first use")
+PASS(carry_dots, P(laid_out) | P(tensor_loads_lowered), 0, P(barriers),
+     "let the last dot of a loop run during the first dots of the next iteration")
 PASS(sink, P(laid_out) | P(tidy), 0, 0, "sink pure ops below a loop if only code after the loop uses their results")
 PASS(cluster_multicast, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barriers),
      "multicast tiles that both CTAs of a cluster load")

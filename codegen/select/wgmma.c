@@ -250,9 +250,19 @@ void select_wgmma(struct select *s, const struct op *o)
     emit_insn(s, form0(INSN_wgmma_commit, PT_none), 0, 0, NULL);
 }
 
-/* Returns the dot in flight that reads v from registers as its operand A, or NULL if v is an accumulator. */
+/* Returns the value that a loop yields for v, if v is a carried value or a result of this loop; otherwise v. */
+static const struct value *yielded_for(const struct value *v)
+{
+    const struct op *loop = v->def ? v->def : v->block->parent;
+    const int i = v->def ? v->index : v->index - 1;
+    return loop && loop->code == OP_for && i >= 0 ? op_opnd(loop->regions[0]->last, i) : v;
+}
+
+/* Returns the dot in flight that reads v from registers as its operand A, in this or in the previous iteration, or
+ * NULL if v is an accumulator. */
 static const struct op *reader_of(const struct value *v)
 {
+    v = yielded_for(v);
     for (const struct use *u = v->uses; u; u = u->next)
         if (u->user->code == OP_mma_start && op_opnd(u->user, DOT_a) == v)
             return u->user;

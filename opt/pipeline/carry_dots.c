@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* carry_dots.c: lets the last dot of a loop with several dots run during the first dots of the next iteration.
+ *
+ *     for %k = %lo to %hi carry(%sum, %stage) {      for %k = %lo to %hi carry(%sum, %stage, %p = 0, %old = 0) {
+ *       mbar_wait %full[%stage]                        mbar_wait %full[%stage]
+ *       %s = mma_start %x, %buf[%stage], 0             %s = mma_start %x, %buf[%stage], 0
+ *       %s.1 = mma_wait %s                             %sum.1, %p.1 = mma_wait %sum, %p pending=1
+ *       %p = f(%s.1)                                   mbar_arrive %empty[%old], (%k != %lo)
+ *       %d = mma_start %p, %buf[%stage], %sum   =>     %s.1 = mma_wait %s
+ *       %w = mma_wait %d                               %p.2 = f(%s.1)
+ *       mbar_arrive %empty[%stage]                     %d = mma_start %p.2, %buf[%stage], %sum.1
+ *       yield %w, next stage                           yield %d, next stage, %p.2, %stage
+ *     }                                              }
+ *                                                    %w, %p.3 = mma_wait %d, %p
+ *                                                    mbar_arrive %empty[%old], (%lo < %hi)
+ *
+ * The loop carries the dot in flight, the operand that the dot reads from registers, and the stages that the loop
+ * releases behind the dot. The wait moves in front of the first wait of the next iteration, which would wait for this
+ * dot anyway, because dots end in the order in which they start. So the wait costs nothing, and tensor cores run from
+ * one iteration into the next.
+ *
+ * The pass rewrites a loop of at least LEAST_DOTS dots if these conditions hold. The loop does nothing with the last
+ * dot's accumulator but carry it. Threads write no buffer that the dot reads. Only releases of stages follow the wait
+ * for the dot, and the rings of these stages have several stages: the producer fills a stage for the first dot before
+ * the loop releases the last dot's stage. Loops of two dots belong to overlap_dots.c. Needs: layouts. */
+#include "ir/target/fragments.h"
+#include "opt/analysis/analysis.h"
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+#include "opt/pipeline/pipeline.h"
+#include "opt/simplify/simplify.h"
+
+enum { LEAST_DOTS = 3, RELEASES_MOST = 4 };
+
+struct carried_dot {
+    struct op *loop, *dot, *wait;
+    struct op *first_wait;            /* the first wait for a dot in the body */
+    int at;                           /* the number of the carried value that is the accumulator */
+    int started;                      /* the number of dots that start in front of first_wait */
+    struct op *release[RELEASES_MOST]; /* the releases behind the wait */
+    int nreleases;
+};
+
+/* Finds the last dot, the first wait for a dot, and the number of dots in front of this wait. Returns the number of
+ * all dots. */
+static int find_dots(struct carried_dot *c)
+{
+    int dots = 0;
+    for (struct op *o = c->loop->regions[0]->first; o; o = o->next)
+        if (starts_dot(o)) {
+            dots++;
+            c->dot = o;
+            c->started += !c->first_wait;
+        } else if (op_awaits(o) == COMPLETION_dots && !c->first_wait) {
+            c->first_wait = o;
+        }
+    return dots;
+}
+
+/* Returns whether the loop only carries the accumulator of the last dot. Sets the wait for the dot. */
+static bool find_wait(struct carried_dot *c)
+{
+    const struct value *acc = op_opnd(c->dot, DOT_acc), *d = op_result(c->dot);
+    struct block *body = c->loop->regions[0];
+    struct op *wait = value_nuses(d) == 1 ? d->uses->user : NULL;
+    if (!wait || wait->code != OP_mma_wait || wait->block != body || op_opnd(wait, 0) != d ||
+        op_int(wait, ATTR_pending) || acc->def || acc->block != body || acc->index == 0 || value_nuses(acc) != 1)
+        return false;
+    c->wait = wait;
+    c->at = acc->index - 1;
+    for (int i = 1; i < wait->nresults; i++)
+        if (has_uses(&wait->results[i]))
+            return false;
+    return value_nuses(&wait->results[0]) == 1 && op_opnd(body->last, c->at) == &wait->results[0];
+}
+
+/* Returns whether no thread writes the operand while the dot is in flight: the operand is in registers, or a buffer
+ * that asynchronous copies fill, or constant in the loop. */
+static bool is_safe(const struct carried_dot *c, const struct value *x)
+{
+    return x->type->kind == TY_tile || value_is_outside(x, c->loop) || x->def->code == OP_shared_stage;
+}
+
+/* Returns the number of the stage that `release` releases. */
+static struct value *stage_of(const struct op *release)
+{
+    struct value *stage = NULL;
+    buffer_alloc(op_opnd(release, 0), &stage);
+    return stage;
+}
+
+/* Finds the releases behind the wait. Returns false if another op with effects is there. */
+static bool find_releases(struct carried_dot *c)
+{
+    for (struct op *o = c->wait->next; o != c->loop->regions[0]->last; o = o->next) {
+        if (is_pure(o))
+            continue;
+        if (o->code != OP_mbar_arrive || o->nopnds > 1 || c->nreleases == RELEASES_MOST || !stage_of(o) ||
+            op_result(buffer_alloc(op_opnd(o, 0), NULL))->type->nstages < 2)
+            return false;
+        c->release[c->nreleases++] = o;
+    }
+    return true;
+}
+
+static bool plan(struct carried_dot *c)
+{
+    return find_dots(c) >= LEAST_DOTS && find_wait(c) && c->wait != c->first_wait &&
+           is_safe(c, op_opnd(c->dot, DOT_a)) && is_safe(c, op_opnd(c->dot, DOT_b)) && find_releases(c);
+}
+
+/* Builds copies of the releases, each for the stage in `stages`, that have an effect if `on` is true. */
+static void build_releases(const struct carried_dot *c, struct builder *b, struct value **stages, struct value *on)
+{
+    for (int i = 0; i < c->nreleases; i++) {
+        struct op *bar = buffer_alloc(op_opnd(c->release[i], 0), NULL), *view = op_opnd(c->release[i], 0)->def;
+        struct value *x[] = {op_result(bar), stages[i]};
+        struct value *at = op_result(build_op(b, OP_shared_stage, 2, x, 1, &op_result(view)->type, 0));
+        struct op *arrive = build_op(b, OP_mbar_arrive, 2, (struct value *[]){at, on}, 0, NULL, 0);
+        op_set_int(arrive, ATTR_group, (int)op_int(c->release[i], ATTR_group));
+    }
+}
+
+/* Builds the wait for the dot in flight, sum, that reads operand a from registers (NULL: from a buffer). */
+static struct op *build_wait(struct builder *b, struct value *sum, struct value *a)
+{
+    struct value *x[] = {sum, a};
+    const struct type *types[] = {sum->type, a ? a->type : NULL};
+    return build_op(b, OP_mma_wait, a ? 2 : 1, x, a ? 2 : 1, types, 0);
+}
+
+static void carry(struct carried_dot *c)
+{
+    struct value *x[RELEASES_MOST + 1], *a = op_opnd(c->dot, DOT_a);
+    const bool in_registers = a->type->kind == TY_tile;
+    const int was = c->loop->nresults, n = c->nreleases + in_registers;
+    struct op *old = c->loop;
+    struct builder b = build_before(old);
+    for (int i = 0; i < n; i++)
+        x[i] = build_const_bits(&b, i < c->nreleases ? stage_of(c->release[i])->type : a->type, 0);
+    struct op *loop = c->loop = loop_carry(old, NULL, n, x);
+    op_erase(old);
+    for (int i = 0; i < n; i++)
+        x[i] = i < c->nreleases ? stage_of(c->release[i]) : a;
+    loop_yield(loop, n, x);
+    struct block *body = loop->regions[0];
+    op_set_opnd(body->last, c->at, op_result(c->dot));
+    struct value **args = &body->args.at[1 + was];
+    b = build_before(c->first_wait);
+    struct value *acc = body->args.at[1 + c->at];
+    struct op *wait = build_wait(&b, acc, in_registers ? args[n - 1] : NULL);
+    op_set_int(wait, ATTR_pending, c->started);
+    op_set_opnd(c->dot, DOT_acc, op_result(wait));
+    build_releases(c, &b, args, build_cmp(&b, PRED_ne, body->args.at[0], op_opnd(loop, 0)));
+    for (int i = 0; i < n; i++)
+        x[i] = &loop->results[was + i];
+    b = build_after(loop);
+    struct op *last = build_wait(&b, &loop->results[c->at], in_registers ? x[n - 1] : NULL);
+    value_replace(&loop->results[c->at], op_result(last));
+    op_set_opnd(last, 0, &loop->results[c->at]);
+    build_releases(c, &b, x, loop_runs(&b, loop));
+    op_erase(c->wait);
+    for (int i = 0; i < c->nreleases; i++) {
+        struct op *view = op_opnd(c->release[i], 0)->def;
+        op_erase(c->release[i]);
+        if (!has_uses(op_result(view)))
+            op_erase(view);
+    }
+}
+
+static void visit(struct op *o, void *ctx)
+{
+    (void)ctx;
+    struct carried_dot c = {.loop = o};
+    if (o->code != OP_for || !plan(&c))
+        return;
+    opt_explain(o->block->func, &(struct explanation){DECISION_dot_carried, .at = c.dot, .values = {&c.wait->results[0]}});
+    carry(&c);
+}
+
+void opt_carry_dots(struct func *f)
+{
+    block_walk_up(f->body, visit, NULL);
+}
