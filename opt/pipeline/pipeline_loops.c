@@ -367,6 +367,24 @@ static void await_late(struct copy_plan *p)
     await_copies(&b, 1, fenced);
 }
 
+/* If the loop computes an operand of an asynchronous dot, moves the copies ahead, the ops from `first` to `last`, behind
+ * the store of this operand. The fence behind the store waits for all copies in flight, so copies that start in front
+ * of the fence would take part of the time of each iteration. Copies only one iteration ahead stay in front of the
+ * store: otherwise they would have less time than most copies take. */
+static void copy_behind_store(struct copy_plan *p, struct op *first, const struct op *last)
+{
+    struct op *store = p->body->last;
+    while (store && store->code != OP_to_shared)
+        store = store->prev;
+    if (!store || p->late_read || p->nahead < 2)
+        return;
+    struct op *place = store->next;
+    for (struct op *next, *o = first, *end = last->next; o != end; o = next) {
+        next = o->next;
+        op_move_before(o, place);
+    }
+}
+
 static void rewrite_whole(struct copy_plan *p, struct value *stage, struct value **now)
 {
     struct builder b = start_of_body(p);
@@ -378,10 +396,13 @@ static void rewrite_whole(struct copy_plan *p, struct value *stage, struct value
         read_rings(p, stage);
         leave_one_in_flight(p, stage, now);
     } else {
+        const struct op *before = b.before->prev;
         copy_ahead(p, &b, stage, now);
+        const struct op *last = b.before->prev;
         if (p->late_read)
             await_late(p);
         read_rings(p, stage);
+        copy_behind_store(p, before->next, last);
     }
     for (int i = 0; i < p->loads.n; i++)
         op_erase(p->loads.at[i].load);
