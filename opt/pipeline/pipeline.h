@@ -43,6 +43,8 @@ void release_by_warps(const struct func *f, const struct value *bar);
  * iteration starts. The dot can stay in flight only if the body has no ops with regions, and if the loop does
  * nothing with the accumulator but carry it. Otherwise returns NULL. */
 struct op *wait_of_carried_dot(const struct block *body);
+/* Builds, behind the loop, the wait for the dot that is in flight as the loop's result i. */
+struct op *await_behind(struct op *loop, int i);
 
 /* -- overlap_dots.c -- */
 void hoist_constants(struct op *loop); /* moves the constants of the loop's body in front of the loop */

@@ -29,6 +29,8 @@
  * comparison and a select wrap the number to 0. The pass dce later removes the carried values that only the load
  * used.
  *
+ * If the loop runs no more iterations than the launch asks for stages, all copies are in front of the loop.
+ *
  * If the plan splits a dot into steps, each step is a dot with the extent of one instruction along K. Operands of the
  * next step are loaded from shared memory while the current step multiplies. The wait for the next iteration's copies
  * is in front of the last step. The last step's instructions do not depend on this wait, nor on the barrier behind
@@ -171,7 +173,7 @@ static void build_prologue(struct copy_plan *p, struct value **now)
     for (int i = 0; i < p->ahead.n; i++)
         now[i] = op_opnd(p->loop, p->ahead.at[i]->index + 2);
     struct value *lo = op_opnd(p->loop, 0);
-    for (int i = 0; i < p->nstages - 1; i++) {
+    for (int i = 0; i < p->nahead; i++) {
         struct value *k = i ? build_binary(&b, OP_add, lo, number(&b, lo->type, i * p->step)) : lo;
         struct map map;
         start_map(p, &map, k, now);
@@ -194,7 +196,11 @@ static struct value *step_cyclic(struct builder *b, struct value *x, int edge, i
  * stage that the previous iteration has read. */
 static void copy_ahead(struct copy_plan *p, struct builder *b, struct value *stage, struct value **now)
 {
-    int n = p->nstages - 1;
+    int n = p->nahead;
+    if (n == p->nstages) { /* the loop copies nothing, but each wait leaves as many groups pending */
+        build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
+        return;
+    }
     struct value *k = p->body->args.at[0], *freed = step_cyclic(b, stage, 0, n, -1);
     struct map map;
     start_map(p, &map, build_binary(b, OP_add, k, number(b, k->type, n * p->step)), now);
@@ -291,16 +297,10 @@ static void move_wait(struct copy_plan *p)
 /* Builds, behind the loop, the wait for the last dot. */
 static void await_last_dot(struct copy_plan *p)
 {
-    struct builder b = build_after(p->loop);
     const struct op *end = p->body->last;
-    for (int i = 0; i < end->nopnds; i++) {
-        if (op_opnd(end, i) != op_result(p->wait))
-            continue;
-        struct value *sum = &p->loop->results[i];
-        struct op *done = build_op(&b, OP_mma_wait, 1, &sum, 1, &sum->type, 0);
-        value_replace(sum, op_result(done));
-        op_set_opnd(done, 0, sum);
-    }
+    for (int i = 0; i < end->nopnds; i++)
+        if (op_opnd(end, i) == op_result(p->wait))
+            await_behind(p->loop, i);
 }
 
 /* Leaves the loop's dot in flight while the next dot starts. The copies ahead fill the stage of the previous dot. So
@@ -367,21 +367,42 @@ static void await_late(struct copy_plan *p)
     await_copies(&b, 1, fenced);
 }
 
+/* If the loop computes an operand of an asynchronous dot, moves the copies ahead, the ops from `first` to `last`, behind
+ * the store of this operand. The fence behind the store waits for all copies in flight, so copies that start in front
+ * of the fence would take part of the time of each iteration. Copies only one iteration ahead stay in front of the
+ * store: otherwise they would have less time than most copies take. */
+static void copy_behind_store(struct copy_plan *p, struct op *first, const struct op *last)
+{
+    struct op *store = p->body->last;
+    while (store && store->code != OP_to_shared)
+        store = store->prev;
+    if (!store || p->late_read || p->nahead < 2)
+        return;
+    struct op *place = store->next;
+    for (struct op *next, *o = first, *end = last->next; o != end; o = next) {
+        next = o->next;
+        op_move_before(o, place);
+    }
+}
+
 static void rewrite_whole(struct copy_plan *p, struct value *stage, struct value **now)
 {
     struct builder b = start_of_body(p);
     if (p->behind && p->has_producer)
         move_wait(p);
-    build_wait(p, &b, p->nstages - 2);
+    build_wait(p, &b, p->nahead - 1);
     copy_late(p, &b);
     if (p->behind) {
         read_rings(p, stage);
         leave_one_in_flight(p, stage, now);
     } else {
+        const struct op *before = b.before->prev;
         copy_ahead(p, &b, stage, now);
+        const struct op *last = b.before->prev;
         if (p->late_read)
             await_late(p);
         read_rings(p, stage);
+        copy_behind_store(p, before->next, last);
     }
     for (int i = 0; i < p->loads.n; i++)
         op_erase(p->loads.at[i].load);
@@ -455,7 +476,7 @@ static void rewrite_steps(struct copy_plan *p, struct value *stage, struct value
             if (i == 0)
                 copy_ahead(p, &b, stage, now);
         } else {
-            build_wait(p, &b, p->nstages - 2);
+            build_wait(p, &b, p->nahead - 1);
             now[p->ahead.n] = step_cyclic(&b, stage, p->nstages - 1, 0, 1);
             load_operands(p, &b, now[p->ahead.n], 0, next);
         }
@@ -486,7 +507,7 @@ static void rewrite(struct copy_plan *p)
     struct builder b = build_before(p->loop);
     now[nahead] = number(&b, type_scalar(m, DT_i32), 0);
     if (p->dot) {
-        build_wait(p, &b, p->nstages - 2);
+        build_wait(p, &b, p->nahead - 1);
         load_operands(p, &b, now[nahead], 0, &now[nahead + 1]);
     }
     struct op *loop = loop_carry(p->loop, NULL, nmore, now);

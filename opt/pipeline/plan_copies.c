@@ -39,6 +39,7 @@
 #include "opt/pipeline/plan_copies.h"
 #include "opt/pipeline/plan_rings.h"
 #include "opt/pipeline/rotate_loads.h"
+#include "opt/simplify/simplify.h"
 
 #include <stdlib.h>
 
@@ -364,8 +365,13 @@ bool loop_may_copy(struct copy_plan *p, struct op *o)
 {
     p->loop = o;
     p->body = o->regions[0];
-    p->nstages = opt_stages(p->func, o);
-    return p->nstages >= 2 && target_has(p->func->target, HAS_cp_async) &&
+    const int most = opt_stages(p->func, o);
+    int64_t trips;
+    p->nahead = most - 1;
+    p->nstages = most;
+    if (loop_trips(o, &trips) && trips > 0 && trips <= most)
+        p->nstages = p->nahead = (int)trips;
+    return most >= 2 && target_has(p->func->target, HAS_cp_async) &&
            value_const_int(op_opnd(o, 2), &p->step) && p->step != 0 &&
            llabs(p->step) <= INT32_MAX / p->nstages && look_at_body(p);
 }
@@ -566,6 +572,7 @@ static void make_room_for_two(struct copy_plan *p)
     }
     p->late_read = fit ? p->late_read : NULL;
     p->nstages = fit ? EARLY : p->nstages;
+    p->nahead = fit ? EARLY - 1 : p->nahead;
 }
 
 /* -- the plan -- */

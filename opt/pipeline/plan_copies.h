@@ -24,7 +24,8 @@ struct copy_plan {
     const struct axis_table *axes;
     struct op *loop;
     struct block *body;
-    int nstages;  /* the number of buffers of each ring; copies are nstages - 1 iterations ahead */
+    int nstages;  /* the number of buffers of each ring */
+    int nahead;   /* copies are so many iterations ahead: nstages - 1, or all iterations, and then nstages */
     int64_t step; /* the loop's step, a constant */
     VEC(struct staged) loads;
     struct op

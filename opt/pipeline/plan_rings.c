@@ -26,6 +26,7 @@
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
+#include "opt/simplify/simplify.h"
 #include "opt/pipeline/producer_slice.h"
 
 bool op_is_before(const struct op *a, const struct op *b)
@@ -283,11 +284,16 @@ static void choose_rings(struct ring_plan *p)
     }
 }
 
+/* Returns the number of stages that the batch's loop asks for. If no loop runs the loop repeatedly, the stages beyond the
+ * number of its iterations would stay empty. */
 static int stages_asked(const struct ring_plan *p, const struct batch *g)
 {
     const struct params *params = p->func->module->params;
     const struct op *loop = g->block->parent, *dot = dot_for(&g->takes.at[0]);
+    int64_t trips;
     int n = loop ? opt_stages(p->func, loop) : 1;
+    if (loop && !loop->block->parent && loop_trips(loop, &trips) && trips < n)
+        n = (int)trips;
     if (dot && dot->block != g->block && n > params->warp_specialize_outer_stages)
         n = params->warp_specialize_outer_stages;
     return n < 1 ? 1 : n;

@@ -372,17 +372,24 @@ static bool goes_on(const struct specialize *w, const struct batch *g, const str
     return last != g || loop->block->parent->code == OP_for;
 }
 
+struct op *await_behind(struct op *loop, int i)
+{
+    struct value *sum = &loop->results[i];
+    struct builder b = build_after(loop);
+    struct op *done = build_op(&b, OP_mma_wait, 1, &sum, 1, &sum->type, 0);
+    value_replace(sum, op_result(done));
+    op_set_opnd(done, 0, sum);
+    return done;
+}
+
 /* Builds, behind the loop, the wait for the last dot, and the release of the stage of this dot. The release has a
  * condition: the loop has run at least once. */
 static void end_last_dot(const struct specialize *w, const struct batch *g, struct ring *r, struct op *loop)
 {
     struct op *wait = g->wait;
     const struct op *dot = op_opnd(wait, 0)->def;
-    struct value *sum = &loop->results[(dot ? op_opnd(dot, 2) : op_opnd(wait, 0))->index - 1];
-    struct builder b = build_after(loop);
-    struct op *done = build_op(&b, OP_mma_wait, 1, &sum, 1, &sum->type, 0);
-    value_replace(sum, op_result(done));
-    op_set_opnd(done, 0, sum);
+    const struct value *acc = dot ? op_opnd(dot, 2) : op_opnd(wait, 0);
+    struct builder b = build_after(await_behind(loop, acc->index - 1));
     int64_t step;
     bool down = value_const_int(op_opnd(loop, 2), &step) && step < 0;
     struct value *any = build_cmp(&b, down ? PRED_sgt : PRED_slt, op_opnd(loop, 0), op_opnd(loop, 1));

@@ -33,6 +33,8 @@ bool op_has_free_order(const struct op *o);
 void loop_inline(struct op *loop); /* replaces a loop by the body of its first iteration */
 
 /* -- unroll.c -- */
+/* Computes the number of iterations of a `for`. Returns false if the bounds or the step are not constant. */
+bool loop_trips(const struct op *loop, int64_t *trips);
 /* Builds, before `loop`, a loop each of whose iterations runs `factor` iterations of `loop`, and returns the new
  * loop. Then `loop` runs the remaining iterations, or is erased if constant bounds show that none remain. If
  * constant bounds show that `loop` runs fewer than `factor` iterations, returns `loop` unchanged. */

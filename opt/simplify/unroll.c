@@ -18,18 +18,25 @@
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
-/* Computes how many iterations of the original loop the unrolled loop runs (*rounds), and how many remain (*left).
- * Returns false if the bounds or the step are not constant. */
-static bool known_rounds(const struct op *loop, int64_t factor, int64_t *rounds, int64_t *left)
+bool loop_trips(const struct op *loop, int64_t *trips)
 {
     int64_t lo, hi, step;
-    if (!value_const_int(op_opnd(loop, 0), &lo) || !value_const_int(op_opnd(loop, 1), &hi) ||
-        !value_const_int(op_opnd(loop, 2), &step) || step == 0)
+    if (loop->code != OP_for || !value_const_int(op_opnd(loop, 0), &lo) ||
+        !value_const_int(op_opnd(loop, 1), &hi) || !value_const_int(op_opnd(loop, 2), &step) || step == 0)
         return false;
     uint64_t distance = step > 0 ? (uint64_t)hi - (uint64_t)lo : (uint64_t)lo - (uint64_t)hi;
     uint64_t by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
     bool runs = step > 0 ? lo < hi : lo > hi;
-    *rounds = runs ? (int64_t)((distance - 1) / by + 1) : 0;
+    *trips = runs ? (int64_t)((distance - 1) / by + 1) : 0;
+    return true;
+}
+
+/* Computes how many iterations of the original loop the unrolled loop runs (*rounds), and how many remain (*left).
+ * Returns false if the bounds or the step are not constant. */
+static bool known_rounds(const struct op *loop, int64_t factor, int64_t *rounds, int64_t *left)
+{
+    if (!loop_trips(loop, rounds))
+        return false;
     *left = *rounds % factor;
     *rounds -= *left;
     return true;

@@ -369,20 +369,21 @@ def time_scaled():
             lambda: scaled_blocks[(N // BN, M // BM)](a, b, sa, sb, c, M, N, K, BM, BN, 128, num_warps=warps, num_stages=stages))
 
 
-if sys.argv[1:] == ['time']:
-    time_delta()
-    time_retention()
-    time_ssd()
-    time_scaled()
-else:
-    torch.manual_seed(0)
-    check_delta(200, 2, 64, 64, 4, 3, 32)
-    check_delta(200, 1, 64, 64, 4, 3, 64, BD=64)
-    check_retention(192, 2, 64, 64, 4, 3, 32)
-    check_ssd(2, 128, 2, 64, 64, 4, 3)
-    for K in (128, 256, 384, 512):  # runs iterations in pairs, with one or two left over
-        check_scaled(128, 128, K, 64, 64, 128, 4, 4)
-    if len(sys.argv) > 1:  # the argument is `all`
-        check_delta(256, 2, 128, 64, 4, 2, 64)
-        check_retention(256, 1, 128, 64, 8, 2, 128)
-        check_scaled(256, 256, 640, 128, 128, 128, 8, 4)
+if __name__ == '__main__':
+    if sys.argv[1:] == ['time']:
+        time_delta()
+        time_retention()
+        time_ssd()
+        time_scaled()
+    else:
+        torch.manual_seed(0)
+        check_delta(200, 2, 64, 64, 4, 3, 32)
+        check_delta(200, 1, 64, 64, 4, 3, 64, BD=64)
+        check_retention(192, 2, 64, 64, 4, 3, 32)
+        check_ssd(2, 128, 2, 64, 64, 4, 3)
+        for K in (128, 256, 384, 512):  # runs iterations in pairs, with one or two left over
+            check_scaled(128, 128, K, 64, 64, 128, 4, 4)
+        if len(sys.argv) > 1:  # the argument is `all`
+            check_delta(256, 2, 128, 64, 4, 2, 64)
+            check_retention(256, 1, 128, 64, 8, 2, 128)
+            check_scaled(256, 256, 640, 128, 128, 128, 8, 4)
