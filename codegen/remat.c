@@ -48,6 +48,23 @@ static void note_defs(struct remat *r)
         }
 }
 
+/* Marks the sources of moves to marked registers: a dot in flight across iterations reads a register that the loop
+ * then moves to the register that it carries, and coalescing makes one register of both. Returns whether the function
+ * has marked anything. */
+static bool mark_sources(struct remat *r)
+{
+    bool any = false;
+    for (int b = 0; b < r->m->blocks.n; b++)
+        for (int i = 0; i < r->m->blocks.at[b]->insns.n; i++) {
+            const struct insn *in = r->m->blocks.at[b]->insns.at[i];
+            if (in->form.code != INSN_mov || in->nopnds < 2 || in->opnds[1].kind != OPND_reg ||
+                !r->regs[in->opnds[0].n].kept || r->regs[in->opnds[1].n].kept)
+                continue;
+            any = r->regs[in->opnds[1].n].kept = true;
+        }
+    return any;
+}
+
 static bool is_cheap(const struct remat *r, const struct insn *in)
 {
     const int *cycles = r->m->func->target->latency_cycles;
@@ -119,6 +136,8 @@ void remat(struct mir *m)
     struct remat r = {
         .m = m, .nregs = m->regs.n, .regs = NEW_ARRAY(m->arena, m->regs.n + 1, struct remat_reg)};
     note_defs(&r);
+    while (mark_sources(&r))
+        continue;
     for (int b = 0; b < m->blocks.n; b++) {
         struct mblock *now = m->blocks.at[b], before = *now;
         r.b = now;

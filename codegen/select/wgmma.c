@@ -280,7 +280,7 @@ void select_wgmma_wait(struct select *s, const struct op *o)
         if (!dot)
             continue;
         const struct fragment *g = mma_choose(dot, true, false).fragment;
-        void **kept = map_get_ptr(&s->words, dot);
+        void **kept = op_opnd(dot, DOT_a) == op_opnd(o, i) ? map_get_ptr(&s->words, dot) : NULL;
         const struct matrix words = kept ? *(const struct matrix *)*kept : words_of(s, op_opnd(o, i), g);
         for (int k = 0; k < words.n / g->word_elems && n < UINT8_MAX; k++)
             x[n++] = words.x[k];

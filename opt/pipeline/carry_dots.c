@@ -103,10 +103,26 @@ static bool find_releases(struct carried_dot *c)
     return true;
 }
 
+/* Returns whether the accumulators that the loop carries, those of the next iteration's first dots, and the operand of
+ * the dot in flight fit into a thread's registers. If the roles have no limits, the number of CTAs on an SM, and so the
+ * number of registers, is not known yet. */
+static bool has_registers(const struct carried_dot *c)
+{
+    const struct func *f = c->loop->block->func;
+    int needed = f->module->params->carry_dots_other_regs + tile_regs(op_opnd(c->dot, DOT_a)->type, f->num_warps, 0),
+        n = 0;
+    for (const struct op *o = c->loop->regions[0]->first; o; o = o->next)
+        if (starts_dot(o) && (n++ < c->started || (!op_opnd(o, DOT_acc)->def && op_opnd(o, DOT_acc)->block == o->block)))
+            needed += tile_regs(op_result(o)->type, f->num_warps, 0);
+    const struct op *roles = func_roles(f);
+    return roles && op_attr(roles, ATTR_regs) && needed <= consumer_regs(f);
+}
+
 static bool plan(struct carried_dot *c)
 {
     return find_dots(c) >= LEAST_DOTS && find_wait(c) && c->wait != c->first_wait &&
-           is_safe(c, op_opnd(c->dot, DOT_a)) && is_safe(c, op_opnd(c->dot, DOT_b)) && find_releases(c);
+           is_safe(c, op_opnd(c->dot, DOT_a)) && is_safe(c, op_opnd(c->dot, DOT_b)) && find_releases(c) &&
+           has_registers(c);
 }
 
 /* Builds copies of the releases, each for the stage in `stages`, that have an effect if `on` is true. */
