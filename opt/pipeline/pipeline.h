@@ -2,9 +2,9 @@
 /* pipeline.h: the passes of this folder overlap copies, dots and stores of different iterations and programs. In
  * reading order: plan_copies.c, pipeline_loops.c and rotate_loads.c (copies by cp.async), plan_rings.c,
  * warp_specialize.c and producer_slice.c (copies by a producer warp), overlap_dots.c, alternate_dots.c,
- * overlap_epilogue.c and schedule_dots.c; then loop_schedule.c, which describes the loops that these passes leave, and
- * explain_schedule.c, which prints the description. Below are the functions that several of these files, or passes of
- * other folders, call. */
+ * overlap_epilogue.c, schedule_dots.c and carry_dots.c; then loop_schedule.c, which describes the loops that these
+ * passes leave, and explain_schedule.c, which prints the description. Below are the functions that several of these
+ * files, or passes of other folders, call. */
 #ifndef NESO_OPT_PIPELINE_PIPELINE_H
 #define NESO_OPT_PIPELINE_PIPELINE_H
 
