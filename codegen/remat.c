@@ -20,7 +20,8 @@ struct remat_reg {
     const struct op *first,
         *copy_for; /* the first tile op that used the register; the last tile op for which the register was copied */
     int copy;
-    bool kept; /* a dot in flight reads the register until a wait, so no copy may replace it */
+    bool kept;   /* a dot in flight reads the register until a wait, so no copy may replace it */
+    bool in_dot; /* an asynchronous dot reads the register */
 };
 
 struct remat {
@@ -39,6 +40,10 @@ static void note_defs(struct remat *r)
             for (int k = 0; k < in->nopnds && in->form.code == INSN_wgmma_wait; k++)
                 if (in->opnds[k].kind == OPND_reg)
                     r->regs[in->opnds[k].n].kept = true;
+            for (int k = in->ndefs; k < in->nopnds && insn_info[in->form.code].latency == LATENCY_mma_async;
+                 k++)
+                if (in->opnds[k].kind == OPND_reg)
+                    r->regs[in->opnds[k].n].in_dot = true;
             for (int k = 0; k < in->ndefs; k++) {
                 struct remat_reg *x = &r->regs[in->opnds[k].n];
                 x->def = in;
@@ -48,9 +53,9 @@ static void note_defs(struct remat *r)
         }
 }
 
-/* Marks the sources of moves to marked registers: a dot in flight across iterations reads a register that the loop
- * then moves to the register that it carries, and coalescing makes one register of both. Returns whether the function
- * has marked anything. */
+/* Marks the sources of moves to marked registers, if the sources are variables or operands of dots. A dot in flight
+ * across iterations (carry_dots.c) reads a register that the loop then moves to the variable that it carries, and
+ * coalescing makes one register of both. Returns whether the function has marked anything. */
 static bool mark_sources(struct remat *r)
 {
     bool any = false;
@@ -58,7 +63,8 @@ static bool mark_sources(struct remat *r)
         for (int i = 0; i < r->m->blocks.at[b]->insns.n; i++) {
             const struct insn *in = r->m->blocks.at[b]->insns.at[i];
             if (in->form.code != INSN_mov || in->nopnds < 2 || in->opnds[1].kind != OPND_reg ||
-                !r->regs[in->opnds[0].n].kept || r->regs[in->opnds[1].n].kept)
+                !r->regs[in->opnds[0].n].kept || r->regs[in->opnds[1].n].kept ||
+                (r->regs[in->opnds[1].n].ndefs == 1 && !r->regs[in->opnds[1].n].in_dot))
                 continue;
             any = r->regs[in->opnds[1].n].kept = true;
         }
