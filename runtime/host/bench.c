@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.c: times calls as triton.testing.do_bench does. A benchmark makes many calls, records an event of the device
- * before and after each call, and clears the L2 cache before each call. On the CPU, recording an event means reading
- * the clock, and no cache is cleared.
+ * before and after each call, and clears the L2 cache before each call. On the CPU, an event is a reading of the
+ * clock, and no cache is cleared.
  *
  *     estimate ─► warm up (─► until two series agree) ─► clear, record, call, record, clear, record, ...
  *
@@ -26,7 +26,8 @@ struct clock {
     struct eval *e;
     struct loc at;
     void *start[BATCH], *end[BATCH];
-    uint64_t cache; /* address of a buffer as large as any L2; 0 if there is none */
+    /* address of a buffer that is at least as large as any GPU's L2 cache; 0 if there is no such buffer */
+    uint64_t cache;
 };
 
 static void check(struct clock *c, bool ok)

@@ -2,9 +2,9 @@
 /* host.c: connects host programs with the runtime: torch and other modules that they import, and tensors as
  * kernel arguments.
  *
- * A program's tensors live in one pool. If kernels read host memory (as on the interpreter), the pool allocates the
- * tensors from the device, so that kernels may access them. Otherwise each storage has a second copy in the device's
- * memory (see tensor.h). */
+ * A program's tensors live in one pool. If kernels read host memory (as on the interpreter), the device allocates the
+ * pool's tensors, so that kernels may access them. Otherwise each storage has a second copy in the device's memory
+ * (see tensor.h). */
 #include "frontend/trace/lang.h"
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
@@ -115,7 +115,7 @@ void host_synchronize(struct eval *e, struct loc at)
 
 void host_raise_fault(struct eval *e, struct loc at)
 {
-    host_pool(e)->failed = false; /* the next allocation may succeed, if the program frees memory before */
+    host_pool(e)->failed = false; /* the program may free memory, so that the next allocation succeeds */
     program_raise(e, at, &((struct program *)e->host->ctx)->fault);
 }
 

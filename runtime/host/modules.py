@@ -440,7 +440,7 @@ active = Active()
 # -- triton.testing
 # Functions that time calls, and make tables and plots of the times. testing.c measures the times, and raises the
 # exceptions for wrong arguments (_refuse), at the program's source location. If a line of a benchmark launches no
-# kernel, the CPU or the device's library (cuBLAS) computes its results; the table shows which of them.
+# kernel, the CPU or the device's library (cuBLAS) computes its results. The table shows which of the two.
 #
 #     benchmark.run(print_data=True)      matmul:
 #                                                N  Triton (GB/s)  Torch (CPU oracle) (GB/s)
@@ -554,8 +554,8 @@ class _Table:
     def line_word(self, name, oracle):
         return f'{name} ({oracle})' if oracle and oracle not in name else name
 
-    # Returns the format of a column: six decimal places, less the trailing zeros that all cells have; or an
-    # exponent, if six places would show a number as 0 or take too much room.
+    # Returns the format of a column: six decimal places, without the trailing zeros that all cells have. If six places
+    # would show a number as 0 or take too much room, the format has an exponent.
     def column_format(self, i):
         finite = [row[i] for row in self.rows if isinstance(row[i], (int, float)) and isfinite(row[i])]
         texts = [f'{x:.6f}' for x in finite]

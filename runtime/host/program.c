@@ -27,7 +27,7 @@ static bool is_on(const char *value)
 }
 
 /* Returns the value of an environment variable. TRITON_INTERPRET is true (is_on) if and only if the device is the
- * interpreter, however the device was chosen. */
+ * interpreter, even if the real variable has another value. */
 static const char *host_getenv(void *ctx, const char *name)
 {
     struct program *p = ctx;
@@ -128,7 +128,7 @@ static void run(void *arg)
     map_init(&p->callees, &m->arena);
     map_init(&p->traced, &m->arena);
     map_init(&p->kernels, &m->arena);
-    /* makes the arena allocate its first chunk, which stays allocated when it is reset */
+    /* makes the arena allocate its first chunk, which stays allocated when the arena is reset */
     arena_alloc(&p->scratch, 1);
     p->empty = arena_mark(&p->scratch);
     p->host = (struct host){.ctx = p,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* properties.c: implements the device properties of torch.cuda and triton.runtime.driver. The GPU's driver provides
- * these properties. If kernels run on the CPU, the properties are those of an H200, so that a program makes the same
- * choices as on an H200. */
+ * these properties. If kernels run on the CPU, the file reports the properties of an H200, so that a program makes the
+ * same choices as on an H200. */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 #include "runtime/host/torch.h"

@@ -121,7 +121,7 @@ bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype
         return false;
     *s = (struct storage){.bytes = (size_t)n * (size_t)tensor_elem_bytes(t), .next = p->storages};
     if (s->bytes == 0)
-        s->bytes = 1; /* an empty tensor also needs an address of its own */
+        s->bytes = 1; /* even an empty tensor needs a unique address */
     s->device_stale = true;
     /* without a mirror, kernels read host memory, which must exist now */
     if (!p->mirror && !materialize(p, s)) {
@@ -258,8 +258,8 @@ struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *s
 
 enum { MAP_OPERANDS_MAX = 4 };
 
-/* The state of a loop over the elements of several tensors of one shape, in row-major order. For each tensor it has
- * the address of the current element, which advances by the tensor's strides. */
+/* The state of a loop over the elements of several tensors of one shape, in row-major order. For each tensor, it has
+ * the address of the current element, and advances this address by the tensor's strides. */
 struct walk {
     int rank;
     int64_t index[TENSOR_RANK_MAX];
@@ -447,7 +447,7 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
 }
 
 /* -- result types: the categories are bool < integers < floats; a number or 0-d tensor affects the result type only if
- * no other operand has a category as high -- */
+ * its category is higher than the categories of all other operands -- */
 
 static int category(enum torch_dtype d)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* tensor.h: the tensors of host programs: dense arrays with strides. The CPU computes their elements in double
- * precision (integers in 64 bits) and rounds each result once, so that it can serve as a reference for the result of
- * a kernel.
+ * precision (integers in 64 bits), and rounds each result once. So these results can serve as references for the
+ * results of kernels.
  *
  * A storage has a copy in host memory. After a kernel on a device with separate memory has used the storage, there is
- * also a copy in device memory. The copy that was written last is valid; before the other copy is read, it is updated
- * from the valid copy. */
+ * also a copy in device memory. The copy that was written last is valid. Before a read of the other copy, the valid
+ * copy is copied to it. */
 #ifndef NESO_RUNTIME_TENSOR_H
 #define NESO_RUNTIME_TENSOR_H
 
@@ -79,7 +79,7 @@ struct tensor_pool {
     struct storage *storages;
     uint64_t seed[2];            /* state of the random number generator */
     uint64_t writes;             /* how often the host has written to tensors */
-    /* An allocation on the device or a copy has failed, for a reason that the owner of the mirror has stored. */
+    /* An allocation on the device or a copy has failed. The owner of the mirror has stored the reason. */
     bool failed;
     struct budget *budget;       /* limits of time and steps; NULL: no limits */
 };
@@ -114,8 +114,8 @@ int tensor_elem_bytes(const struct tensor *t);
 bool tensor_is_contiguous(const struct tensor *t);
 bool torch_is_float(enum torch_dtype d);
 
-/* Returns the address of the first element in host memory, after updating the host's copy if the device's copy is the
- * valid copy. If `write` is true, the host's copy becomes the only valid copy. Returns NULL if a copy failed. */
+/* Returns the address of the first element in host memory. First updates the host's copy if only the device's copy is
+ * valid. If `write` is true, the host's copy becomes the only valid copy. Returns NULL if a copy failed. */
 char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write);
 /* Returns the address of the first element that kernels use, which is in host memory if there is no mirror. `written`
  * is true if the kernel may write to the tensor. Returns 0 on a failure. */
@@ -131,8 +131,7 @@ struct number {
 struct number tensor_get(const char *host, const struct tensor *t, int64_t linear);
 void tensor_set(char *host, const struct tensor *t, int64_t linear, struct number x);
 
-/* tensor_map computes out[i] = f(x..., ctx). The function broadcasts the n operands x to the shape of `out`, and
- * converts between dtypes. */
+/* Computes out[i] = f(x..., ctx). Broadcasts the n operands x to the shape of `out`, and converts between dtypes. */
 typedef struct number element_function(const struct number *x, void *ctx);
 bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct tensor *const *x, element_function *f, void *ctx);
 bool tensor_broadcast_shape(const struct tensor *a, const struct tensor *b, int *rank, int64_t *shape);

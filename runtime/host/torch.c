@@ -110,7 +110,7 @@ struct obj *torch_number_obj(struct eval *e, struct number x, enum torch_dtype d
     return d == TORCH_bool_ ? obj_bool(x.i != 0) : obj_int(e, x.i);
 }
 
-/* Returns the tensor x, or, if x is a number, a 0-d tensor of type float64, int64 or bool with its value. */
+/* Returns the tensor x. If x is a number, returns a 0-d tensor of type float64, int64 or bool with its value. */
 struct tensor torch_operand(struct eval *e, struct obj *x, struct loc at)
 {
     struct tensor *t = torch_tensor(x);
@@ -233,7 +233,7 @@ static void fill_tensor(struct eval *e, const struct tensor *t, fill_function *f
     }
 }
 
-/* -- generators, each of which has its own state -- */
+/* -- random number generators; each has its own state -- */
 
 static void set_seed(uint64_t state[2], uint64_t x)
 {
@@ -270,8 +270,8 @@ static struct obj *run_generator(struct eval *e, struct obj **args, const struct
     return obj_native(e, &generator_class, state);
 }
 
-/* Fills a tensor with elements that f returns. Random numbers come from `generator`, or, if `generator` is None, from
- * the program's default generator. */
+/* Fills a tensor with elements that f returns. Random numbers come from `generator`; if `generator` is None, they come
+ * from the program's default generator. */
 static void fill_from(struct eval *e, const struct tensor *t, fill_function *f, const struct number *x,
                       struct obj *generator, struct loc at)
 {
@@ -646,7 +646,7 @@ static struct obj *run_inplace(struct eval *e, struct obj **args, const struct a
     return args[0];
 }
 
-/* Returns the method "add_", or "__iadd__", which `x += y` calls. */
+/* Returns an in-place method such as "add_" or "__iadd__" (which `x += y` calls). */
 static struct obj *inplace_method(struct eval *e, struct obj *self, const char *name)
 {
     static const char *const operators[][2] = {
@@ -698,8 +698,8 @@ static struct obj *class_getattr(struct eval *e, struct obj *self, const char *n
     return find_method_of(e, self, name);
 }
 
-/* If a timed call sets a tensor as an attribute, such as a gradient, keeps this tensor until another one replaces it.
- * All other tensors that the call creates are freed when the call ends. */
+/* If a timed call sets a tensor as an attribute, such as a gradient, keeps this tensor until another tensor replaces
+ * it. All other tensors that the call creates are freed when the call ends. */
 static void keep_in_benchmark(struct eval *e, const struct obj *old, const struct obj *value)
 {
     const struct tensor *before = old ? torch_tensor(old) : NULL, *after = torch_tensor(value);

@@ -14,8 +14,8 @@ struct obj *torch_wrap(struct eval *e, const struct tensor *t); /* the tensor as
 _Noreturn void torch_fail(struct eval *e, struct loc at);
 /* Counts computed elements; raises an exception if the budget is exhausted. */
 void torch_spend(struct eval *e, int64_t elems, struct loc at);
-/* Like torch_spend, for a loop over elements: the loop calls torch_tick for each element number i, and torch_tick
- * counts the elements of several iterations at once. */
+/* Like torch_spend, for a loop over elements. The loop calls torch_tick for each element i. torch_tick counts the
+ * elements of several iterations at once. */
 static inline void torch_tick(struct eval *e, int64_t i, struct loc at)
 {
     enum { TURN = ELEMS_UNASKED / 4 };
@@ -72,7 +72,7 @@ struct obj *torch_run_item(struct eval *e, struct obj **args, const struct args 
 
 /* -- torch_pick.c -- */
 extern const struct builtin torch_pick_functions[];
-bool torch_picks(struct obj *index); /* whether one of the indices is a tensor */
+bool torch_picks(struct obj *index); /* returns whether one of the indices is a tensor */
 struct obj *torch_pick(struct eval *e, struct obj *self, struct obj *index, struct loc at);
 void torch_put(struct eval *e, struct obj *self, struct obj *index, struct obj *value, struct loc at);
 

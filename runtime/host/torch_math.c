@@ -204,7 +204,7 @@ const char *torch_shape_text(struct eval *e, const struct tensor *x)
 }
 
 /* If the operands are contiguous float32 tensors or numbers, as in most reference results, computes an elementwise
- * function in a simple loop, which need not look at the type of each element. Returns false for other operands. */
+ * function in a simple loop that does not test the type of each element. Returns false for other operands. */
 static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const struct tensor *out,
                            const struct tensor *a, const struct tensor *b, struct loc at)
 {
@@ -346,7 +346,8 @@ static const struct reduction reductions[] = {
 };
 
 /* Reduces the n elements at the offsets first, first + step, first + 2 * step and so on. Sets *index to the position
- * (0 to n - 1) of the last element that changed the result; for max and min, this element is the result. */
+ * (0 to n - 1) of the last element that changed the result. For max and min, the element at this position is the
+ * result. */
 static double reduce_run(struct eval *e, const struct reduction *r, const char *host, const struct tensor *t,
                          int64_t first, int64_t step, int64_t n, int64_t *index, struct loc at)
 {
@@ -654,8 +655,8 @@ static const char *attribute_text(struct eval *e, struct obj *a, struct obj *b, 
     return NULL;
 }
 
-/* Raises an AssertionError with the text, or with `msg`, the program's message, which may be a function of the
- * text. */
+/* Raises an AssertionError with the text. If the program gives its own message, `msg`, raises the error with this
+ * message, which may be a function of the text. */
 _Noreturn static void refuse_close(struct eval *e, const char *text, struct obj *msg, struct loc at)
 {
     struct text own;

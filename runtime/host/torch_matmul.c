@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* torch_matmul.c: implements torch.matmul and similar functions. The CPU computes products in double precision. But if
- * the device has a library (cuBLAS), the library computes products that the program times, and products that would
- * take too long on the CPU.
+ * the device has a library (cuBLAS), the library computes the products that the program times, and the products that
+ * would take too long on the CPU.
  *
  *     [k] @ [k, n]            is [1, k] @ [k, n] without its first dimension
  *     [b, m, k] @ [k, n]      uses the second matrix for each b */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* torch_pick.c: implements indexing by tensors, and concatenation: x[mask], x[:, indices], x[mask] = 0, cat, stack.
  *
- * One of the indices may be a tensor. First, the other indices select a view, in which the dimension that the tensor
- * indexes is still complete (a mask may index several dimensions). Then each index in the tensor selects a smaller
- * view inside this view, and the smaller views are copied one by one. */
+ * One of the indices may be a tensor. First, the other indices select a view. In this view, the dimension that the
+ * tensor indexes is still complete (a mask may index several dimensions). Then each index in the tensor selects a
+ * smaller view inside this view, and the smaller views are copied one by one. */
 #include "runtime/host/torch.h"
 
 #include <string.h>
@@ -124,7 +124,7 @@ static struct picked pick(struct eval *e, struct obj *self, struct obj *index, s
     return p;
 }
 
-/* Returns a view of t without the `dims` dimensions from dimension `dim` on, which begins at `offset`. */
+/* Returns a view of t that begins at `offset` and lacks `dims` dimensions, of which the first is dimension `dim`. */
 static struct tensor part(const struct tensor *t, int dim, int dims, int64_t offset)
 {
     struct tensor out = *t;

@@ -239,8 +239,8 @@ static bool call_hook(struct trial *t, const char *name, const char *keyword, st
     return true;
 }
 
-/* Calls pre_hook(args). If there is no such hook, sets the tensors of reset_to_zero to zero, and, unless `reset_only`,
- * saves copies of the tensors of restore_value. */
+/* Calls pre_hook(args). If there is no such hook, sets the tensors of reset_to_zero to zero. If `reset_only` is false,
+ * also saves copies of the tensors of restore_value. */
 static void run_pre_hook(struct trial *t, bool reset_only)
 {
     struct eval *e = t->below.e;
@@ -288,9 +288,9 @@ static bool is_refusal(const struct exception *x)
     return false;
 }
 
-/* Sets `times` to the median of a configuration's times and to their quantiles 0.2 and 0.8. If the configuration
- * raises a CompilationError or a RuntimeError (for example, because it needs more resources than the device has), sets
- * the times to infinity and discards the messages. */
+/* Sets `times` to three quantiles of a configuration's times: the median, 0.2 and 0.8. If the configuration raises a
+ * CompilationError or a RuntimeError (for example, because it needs more resources than the device has), sets the
+ * times to infinity and discards the messages. */
 static void time_trial(struct trial *t, double times[3])
 {
     struct eval *e = t->below.e;
@@ -347,8 +347,8 @@ static void say(const struct level *l, const char *format, const char *config)
     eval_write(l->e, t.s, t.len);
 }
 
-/* Returns the configs for which perf_model predicts the least times: top_k configs, or, if top_k is a fraction, this
- * fraction of all configs. */
+/* Returns the configs for which perf_model predicts the least times. Their number is top_k; if top_k is a fraction, it
+ * is this fraction of all configs. */
 static struct obj *keep_best(const struct level *l, struct obj *configs, int nall, const struct obj *prune,
                              const struct obj *named, struct loc at)
 {
