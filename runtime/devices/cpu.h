@@ -16,15 +16,14 @@ struct cpu_buffer {
     uint64_t bytes;
     const char *name;
     struct race_shadow *shadow; /* the recorded accesses; NULL: accesses are not recorded */
-    /* for each byte, a mask of the bits that were never written, as far as the emulator knows; NULL: all bits were
-     * written */
+    /* for each byte, a mask of the bits that neither the host nor a kernel has written; NULL: all bits were written */
     unsigned char *undefined;
 };
 
 struct cpu_allocation {
     struct cpu_buffer buffer;
-    char *block; /* the block of `bytes` bytes that contains the buffer, to be freed; NULL: the caller owns the memory
-                  * (device_class.lend) */
+    char *block; /* the block of `bytes` bytes that contains the buffer, and that cpu.c must free; NULL: the caller
+                  * owns the memory (device_class.lend) */
     size_t bytes;
     bool is_defined; /* the host has written all bytes, so the buffer's `undefined` is no longer used */
 };

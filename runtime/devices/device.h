@@ -75,9 +75,9 @@ struct host_call {
     int pid[3];
     const char *const *values; /* the values of the operands, row-major */
     char *result;              /* memory for the result; NULL: the call has no result */
-    /* If the host is called because an op has made a NaN: the op that made it, and a text that explains the NaN. `op`
-     * and `site` then describe the program's last host_call before this op. NULL: the host executes the host_call
-     * `op`. */
+    /* If the host is called because an op has made a NaN: this op, and a text that explains the NaN. `op` and `site`
+     * then describe the program's last host_call before the op that made the NaN. NULL: the host executes the
+     * host_call `op`. */
     const struct op *nan_at;
     const char *nan_text;
 };
@@ -108,7 +108,8 @@ struct launch {
     /* Receives the output of the kernel's prints; NULL: the output is discarded. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
-    /* Executes a host_call on the host. Returns false if the launch must end; `host` has then recorded the reason. */
+    /* Executes a host_call on the host. Returns false if the launch must end; in this case, the callback has recorded
+     * the reason. */
     bool (*host)(void *ctx, const struct host_call *call);
     void *host_ctx;
     const int *only; /* in the interpreter: the id of the only program to run; NULL: all programs run */
@@ -162,7 +163,7 @@ struct device_class {
     /* Allows kernels to access memory of the caller until `release`, which does not free such memory. NULL: the driver
      * decides which memory kernels may access. */
     bool (*lend)(struct device *d, uint64_t address, size_t bytes, struct fault *f);
-    /* Finds the allocation or lent memory that contains an address, or that ends at this address. */
+    /* Finds the allocation or lent memory that contains an address or ends at the address. */
     bool (*extent)(struct device *d, uint64_t address, uint64_t *base, uint64_t *bytes);
     /* write, read, copy and fill work in stream order. When write or read returns, the copy has finished. */
     bool (*write)(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f);
@@ -192,11 +193,11 @@ struct device_class {
     /* Queries the driver's device attribute `number`; DEVICE_MEMORY means the size of memory in bytes. NULL: the
      * device has no driver. */
     bool (*attribute)(struct device *d, int number, int64_t *value, struct fault *f);
-    /* Enqueues a matrix product, which a library of the vendor computes. If no library can compute it, returns false,
-     * and sets the status in f to NESO_OK. NULL: the device has no such library. */
+    /* Enqueues a matrix product, which a library of the vendor computes. If no library can compute the product,
+     * returns false, and sets the status in f to NESO_OK. NULL: the device has no such library. */
     bool (*multiply)(struct device *d, const struct product *p, struct fault *f);
-    /* These functions start counting and report the counters (neso_counts_start and neso_counts_each in neso.h). NULL:
-     * the device cannot count. */
+    /* `count` starts counting, and `counts` reports the counters (neso_counts_start and neso_counts_each in neso.h).
+     * NULL: the device cannot count. */
     bool (*count)(struct device *d, int64_t programs, struct fault *f);
     void (*counts)(struct device *d, neso_counts_fn *each, void *user);
 

@@ -9,8 +9,8 @@
  *
  * Each release (an atomic or a fence) ends an epoch of a program. The accesses of an epoch count as ordered before a
  * later access of another program if, since the epoch began, the first program has executed a release and the other
- * program an acquire. The check ignores the addresses and the order of releases and acquires. So it does not detect
- * some races, but every reported race is real. Two atomics, and two writes of the same value, do not race. Volatile
+ * program an acquire. The check ignores the addresses and the order of releases and acquires. So some races are not
+ * detected, but every reported race is real. Two atomics, and two writes of the same value, do not race. Volatile
  * loads count as atomics. */
 #include "runtime/devices/race.h"
 

@@ -41,8 +41,8 @@ bool race_program(struct race *r, struct race_party *p, uint32_t program);
 void race_acquire(struct race *r, struct race_party *p);
 bool race_release(struct race *r, struct race_party *p);
 /* These functions check and record an access before it happens. They return the offset from a->at of the first byte of
- * a race, and set *other; they return -1 if there is no race. `value` points to the bytes to be written, and `there` to
- * the bytes that they overwrite. `value` is NULL if the access is an atomic. */
+ * a race, and set *other; they return -1 if there is no race. `value` points to the bytes to be written, and `there`
+ * to the bytes that will be overwritten. `value` is NULL if the access is an atomic. */
 int64_t race_read(const struct race *r, const struct race_party *p, const struct race_access *a,
                   struct race_other *other);
 int64_t race_write(const struct race *r, const struct race_party *p, const struct race_access *a, const void *value,

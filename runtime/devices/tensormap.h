@@ -7,9 +7,9 @@
  *     emulator  the struct packed_map, of 128 bytes, is the parameter
  *
  * Dimension 0 is contiguous. The limits are those of cuTensorMapEncodeTiled. The rank is 1 to 5. Extents are at most
- * 2^31; the driver accepts up to 2^32, but copies by such maps trap on an H200. The base is a multiple of 16. Strides
- * are multiples of 16, and less than 2^40. A box has at most 256 elements in each dimension. A row of the box
- * (dimension 0) is a multiple of 16 bytes, and, if the map has a swizzle, at most as wide as the swizzle. */
+ * 2^31; the driver accepts up to 2^32, but copies with maps of larger extents trap on an H200. The base is a multiple
+ * of 16. Strides are multiples of 16, and less than 2^40. A box has at most 256 elements in each dimension. A row of
+ * the box (dimension 0) is a multiple of 16 bytes, and, if the map has a swizzle, at most as wide as the swizzle. */
 #ifndef NESO_RUNTIME_TENSORMAP_H
 #define NESO_RUNTIME_TENSORMAP_H
 
@@ -56,7 +56,8 @@ static inline int map_elem_bytes(enum map_type t)
     return bytes[t];
 }
 
-/* Packs the values of a launch into m. The first dimension of v is the outermost; that of m is the innermost. */
+/* Packs the values of a launch into m. The first dimension of v is the outermost, and the first dimension of m is the
+ * innermost. */
 void map_pack(const struct tensor_map_values *v, struct packed_map *m);
 
 #endif

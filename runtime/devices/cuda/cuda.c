@@ -113,8 +113,8 @@ static struct gpu *gpu_of(const struct device *d)
     return d->state;
 }
 
-/* Sets g->device to the GPU with number *ordinal. If the caller passes a context, sets g->device and *ordinal to the
- * GPU of the context instead. */
+/* If the caller passes a context, sets g->device and *ordinal to the GPU of this context. Otherwise, sets g->device to
+ * the GPU with number *ordinal. */
 static bool choose(struct gpu *g, int *ordinal, void *cuda_context, struct fault *f)
 {
     if (!cuda_context)

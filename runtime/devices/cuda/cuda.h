@@ -65,7 +65,7 @@ struct cu_pool_props;
                                                             cu_stream s, void **params, void **extra)) \
     X(launch_with,         "cuLaunchKernelEx",             (const struct cu_launch *how, cu_function f, void **params, void **extra))
 
-/* The layouts of CUlaunchConfig and CUlaunchAttribute. */
+/* These structs have the layouts of CUlaunchAttribute and CUlaunchConfig. */
 struct cu_launch_attribute {
     int id;
     /* cluster[0] is unused; the other 64 bytes are a union: the cluster's sizes x, y and z, or the value of another

@@ -10,8 +10,8 @@
  *
  *     from   |....ABCDEFGHIJKL|MNOP............|        to   |ABCDEFGHIJKLMNOP|
  *
- * The thread loads the second vector only if this vector contains some of the bytes. If a vector would extend beyond
- * the first or the last byte of the array, the thread copies single bytes instead. */
+ * The thread loads the second vector only if this vector contains some of the bytes. If an aligned vector would extend
+ * beyond the start or the end of the source array, the thread copies single bytes instead. */
 #include "runtime/devices/cuda/cuda.h"
 
 enum { CHUNK = 16, THREADS = 256, CTAS_PER_SM = 8 };

@@ -35,11 +35,11 @@ __extension__ typedef __int128 s128;
             d[i] = (D)(EXPR);                                                                                \
         }                                                                                                    \
     }
-/* If an instruction has fewer than three operands, the caller passes the first operand in place of the missing
- * operands. */
+/* For an instruction with fewer than three operands, the caller passes the first operand in place of each missing
+ * operand. */
 
-/* For operations whose operands all have type T. EXPR is computed in the wider type W, and its result is truncated to
- * T. */
+/* Like LANEWISE, for operations whose operands all have type T. EXPR is computed in the wider type W, and its result
+ * is truncated to T. */
 #define SAME(name, T, W, EXPR) LANEWISE(name, T, T, T, T, EXPR)
 #define UNSIGNED(op, EXPR)                                                                                   \
     SAME(op##_u16, uint16_t, uint32_t, EXPR)                                                                 \
@@ -64,7 +64,7 @@ UNSIGNED(not, ~(uint64_t)x)
 UNSIGNED(mov, x)
 
 /* -- operations that differ for signed and unsigned types. If a divisor is zero, all bits of the quotient and of the
- * remainder are 1, as on GPUs; the ISA does not specify them -- */
+ * remainder are 1, as on GPUs; the ISA does not specify these results -- */
 
 UNSIGNED(min, x < y ? x : y)
 SIGNED(min, x < y ? x : y)

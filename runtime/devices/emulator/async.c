@@ -6,9 +6,9 @@
  *     cp.async.wait_group 0;      now the bytes are visible to this warp, and after a barrier to other warps
  *     cp.async.mbarrier.arrive.noinc [b];      each lane arrives at mbarrier b when its copies are complete
  *
- * The emulator performs asynchronous operations in a pseudorandom order, which depends on the launch's seed. Each
- * operation is performed at a random time between its issue and the moment at which a warp waits for it or no warp can
- * continue. A copy reads its source when it is performed, not when its instruction is issued. */
+ * The emulator performs asynchronous operations in a pseudorandom order, which depends on the launch's seed. An
+ * operation is performed at a random time after its issue, but at the latest when a warp waits for it, or when no warp
+ * can continue. A copy reads its source when it is performed, not when its instruction is issued. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -148,8 +148,8 @@ void emu_run_cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t on
     }
 }
 
-/* Ends the launch with an error unless all lanes that have not exited execute the instruction. The emulator has this
- * limitation because it counts groups of copies per warp, not per lane. */
+/* Ends the launch with an error unless all lanes that have not exited execute the instruction. This limitation exists
+ * because the emulator counts groups of copies per warp, not per lane. */
 static void need_all(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t missing = ~on & ~w->exited;

@@ -2,8 +2,8 @@
 /* barrier.c: executes waits at barriers, and reports deadlocks (PTX ISA, "Parallel Synchronization and Communication
  * Instructions: bar, barrier", "bar.warp.sync", "barrier.cluster").
  *
- * A barrier of a CTA counts the threads that arrive and wait (bar.sync) and those that only arrive (bar.arrive). The
- * arrival of the last thread releases all waiting threads. The accesses that the arrived threads made before their
+ * A barrier of a CTA counts the threads that arrive and wait (bar.sync) and the threads that only arrive (bar.arrive).
+ * The arrival of the last thread releases all waiting threads. The accesses that the arrived threads made before their
  * arrival are then visible to the released threads. */
 #include "runtime/devices/emulator/machine.h"
 
@@ -163,11 +163,10 @@ static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32
 
 enum { WARPGROUP = 4 };
 
-/* Releases the warps of a warpgroup that wait for a group of wgmmas, when all four warps have committed the group. The
- * accesses that each of the four warps made before its commit are ordered before the end of a warp's wait. Kernels rely
- * on this order if a single thread arrives at an mbarrier on behalf of the warpgroup. The accesses that another warp
- * made after its commit, and asynchronous copies for which only another warp has waited, are not ordered before the end
- * of the wait. */
+/* Releases the warps of a warpgroup that wait for a group of wgmmas, when all four warps have committed the group.
+ * When a warp's wait ends, it sees the accesses that each of the four warps made before its commit. Kernels rely on
+ * this order if a single thread arrives at an mbarrier on behalf of the warpgroup. The warp does not see the accesses
+ * that another warp made after its commit, nor asynchronous copies for which only another warp has waited. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++) {
@@ -271,8 +270,8 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
     }
 }
 
-/* Reports a deadlock, and names one of the waits. Waits for other warps or copies have priority, because they usually
- * cause the waits for lanes of the same warp, or for warps of the same warpgroup. */
+/* Reports a deadlock, and names one of the waits. Prefers waits for other warps or for copies, because such waits
+ * usually cause the waits for lanes of the same warp and for warps of the same warpgroup. */
 void emu_deadlock(struct emu_cluster *c)
 {
     static const struct emu_group nobody = {.pc = 1, .waits = WAIT_lanes};

@@ -16,8 +16,8 @@
 
 struct format {
     int exponent_bits, mantissa_bits;
-    /* the bits, without the sign, of the largest finite value and of NaN; if the format has an infinity, its bits are
-     * largest + 1 */
+    /* the bits, without the sign, of the largest finite value and of NaN; if the format has an infinity, the bits of
+     * infinity are largest + 1 */
     uint32_t largest, nan;
     bool has_infinity;
 };
@@ -53,8 +53,7 @@ static inline double value_of(const struct format *f, uint32_t bits)
     return sign ? -x : x;
 }
 
-/* Rounds x to nearest even, or toward zero. If `finite` is true, clamps values that exceed the largest finite value to
- * this value. */
+/* Rounds x to nearest even, or toward zero. If `finite` is true, clamps x to the range of finite values. */
 static inline uint32_t round_to(const struct format *f, double x, bool to_zero, bool finite)
 {
     int bias = (1 << (f->exponent_bits - 1)) - 1, m = f->mantissa_bits, lowest = 1 - bias;
@@ -176,8 +175,8 @@ static uint64_t float_bits(enum ptype t, double x, const struct emu_insn *in)
                        : round_to(&formats[t], x, in->mods[0] == MOD_rz, emu_has_mod(in, MOD_sat_finite));
 }
 
-/* Clamps a value to the range of type t (PTX ISA, cvt, "Integer Notes"). For a NaN, returns 0, or, if one of the types
- * has 64 bits, a number of which only the highest bit is set. */
+/* Clamps a value to the range of type t (PTX ISA, cvt, "Integer Notes"). For a NaN, returns 0. If one of the types has
+ * 64 bits, returns a number with only the highest bit set instead. */
 static uint64_t clamp(double x, enum ptype t, enum ptype from)
 {
     int bits = ptype_info[t].bits;
@@ -249,9 +248,9 @@ FUNCTION(float_to_int)
             (uint64_t)extend(clamp(to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), t, from), t));
 }
 
-/* Converts to f32 or f64 with rounding toward zero, down or up, or with .ftz, which flushes results that are subnormal
- * before rounding. Sets the CPU's rounding mode for the conversion. `volatile` prevents the C compiler from moving the
- * conversion across the changes of the mode. */
+/* Converts to f32 or f64 in one of two cases: the rounding is toward zero, down or up, or the instruction has .ftz,
+ * which flushes results that are subnormal before rounding. Sets the CPU's rounding mode for the conversion.
+ * `volatile` prevents the C compiler from moving the conversion across the changes of the mode. */
 FUNCTION(to_float_toward)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;

@@ -5,12 +5,12 @@
  *         instructions 1, lane_instructions 32, global_loads 1, global_bytes 128, load_sectors 4, global_sectors_least 4
  *
  * Each instruction has a tally (struct emu_tally). A query sums a kernel's tallies into counters, for the whole kernel
- * and for each line of its source. The counts are the same on every machine and in every run: CTAs are independent, or,
- * if a kernel has atomics, one worker runs them in a fixed order, and the order of asynchronous operations depends only
+ * and for each line of its source. The counts are the same on every machine and in every run. CTAs are independent; if
+ * a kernel has atomics, one worker runs its CTAs in a fixed order. The order of asynchronous operations depends only
  * on a seed.
  *
- * Sectors are the 32-byte units that a warp accesses; global_sectors_least is the number of sectors that the distinct
- * bytes of its access would fill if they were contiguous. A wavefront is one access to the 32 banks of shared memory,
+ * Sectors are the 32-byte units that a warp accesses. global_sectors_least is the number of sectors that the distinct
+ * bytes of the access would fill if they were contiguous. A wavefront is one access to the 32 banks of shared memory,
  * which are 4 bytes wide. An access of 8 bytes per lane is split into 2 parts, and an access of 16 bytes per lane into
  * 4 parts. If all lanes together access at most one word of each bank, there are only half as many parts: an H200
  * needs at least two wavefronts for 16 bytes per lane. The number of wavefronts of a part is the largest number of

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c: executes warps with divergent control flow, and distributes the CTAs of a grid over all cores.
  *
- * A warp runs one group of lanes at a time: the group whose next instruction comes first in the PTX text. Diverged
- * lanes thereby reconverge at the block where their paths meet, because the compiler places this block after the blocks
- * of both paths:
+ * A warp runs one group of lanes at a time: the group whose next instruction comes first in the PTX text. The compiler
+ * places the block where two paths meet after the blocks of both paths. So diverged lanes reconverge at this block:
  *
  *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { next pc, the others }, which run first; all meet at L3
  *
@@ -24,7 +23,7 @@
 enum { JUMPS_A_TURN = 1024, ROUNDS_A_TURN = 256, RESIDENT_MOST = 512, WORKERS_MOST = 256, ALIGN = 64 };
 enum { RESIDENT_BYTES_MOST = 1 << 29 };
 
-/* The state that the workers (threads) of one launch share. */
+/* The state that the workers of one launch share. A worker is a thread that runs clusters. */
 struct grid {
     const struct emu_code *code;
     struct emu_launch *launch;
@@ -144,8 +143,8 @@ static uint32_t guarded(struct emu_warp *w, const struct emu_insn *in)
     return w->mask & (in->guard_not ? ~mask : mask);
 }
 
-/* Counts the instruction. A wait for an mbarrier may execute repeatedly, so it is counted only once, when it ends
- * (barrier.c). */
+/* Counts the instruction. A wait for an mbarrier may execute its instruction repeatedly, so barrier.c counts the wait
+ * once, at its end. */
 static void tally(struct emu_warp *w, uint32_t on)
 {
     struct emu_tally *t = &w->cta->cluster->tallies[w->pc];
@@ -255,8 +254,8 @@ static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
     return running;
 }
 
-/* Runs the warps until the cluster ends, and then returns true; returns false if the cluster's turn ends before. Turns
- * are limited because a warp may wait for other clusters, which run between the turns. */
+/* Runs the warps until the cluster ends, and then returns true. Returns false if the cluster's turn ends before the
+ * cluster does. Turns are limited because a warp may wait for other clusters, which run between the turns. */
 static bool run_warps(struct emu_cluster *c)
 {
     enum { ASYNC_IS_RARE = 4 };
@@ -458,7 +457,7 @@ static size_t lay_out(struct emu_cluster *c, char *block)
     return used;
 }
 
-/* Memory for a cluster, in which a worker runs one cluster after the other. */
+/* Memory for one cluster. A worker runs one cluster after the other in this memory. */
 struct resident {
     struct emu_cluster cluster;
     long long number; /* the cluster's number in the grid; -1: no cluster runs */
@@ -498,8 +497,8 @@ static void resident_free(const struct grid *g, struct resident *r)
     m->free(m->ctx, r, sizeof *r);
 }
 
-/* Returns the number, in the grid, of the i-th cluster to run: i if all clusters run; otherwise, the clusters that run
- * are evenly spaced. */
+/* Returns the number, in the grid, of the i-th cluster to run. If all clusters run, this number is i; otherwise, the
+ * clusters that run are evenly spaced. */
 static long long spread(const struct grid *g, long long i)
 {
     long long step = g->total / g->sample, rest = g->total % g->sample;
@@ -507,7 +506,7 @@ static long long spread(const struct grid *g, long long i)
 }
 
 /* Begins the grid's next cluster in r if r has none. Returns false if no cluster is left, or if a cluster with a lower
- * number has failed, so that this one need not run. */
+ * number has failed, because the next cluster then need not run. */
 static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {
@@ -534,10 +533,10 @@ static bool run_cluster(struct grid *g, struct resident *r)
     return true;
 }
 
-/* Called at the start of a worker (n = 0), and after a turn of one of its n clusters ended before the cluster did:
- * that cluster may wait for a cluster that has not started. Returns the number of clusters among which the worker
- * should alternate. This number is 1 at the start, and then twice as large as before. More than 2 clusters must fit
- * into RESIDENT_BYTES_MOST of memory. */
+/* Returns the number of clusters among which a worker should alternate. Called at the start of a worker (n = 0), and
+ * when a cluster has not ended after its turn, because this cluster may wait for a cluster that has not started. The
+ * number is 1 at the start, and then twice n. If it is more than 2, the clusters must fit into RESIDENT_BYTES_MOST of
+ * memory. */
 static int wanted_residents(struct resident *const *residents, int n)
 {
     int most = n ? (int)(RESIDENT_BYTES_MOST / residents[0]->bytes) : 1;
@@ -572,9 +571,8 @@ static void tallies_add(struct grid *g, struct emu_tally *t)
     m->free(m->ctx, t, tallies_bytes(g));
 }
 
-/* The main function of a worker, which runs one cluster after the other. If a cluster's turn ends before the cluster
- * does, the worker also runs other clusters before the cluster's next turn, because the cluster may wait for one of
- * them. */
+/* The main function of a worker, which runs one cluster after the other. If a cluster has not ended after its turn, it
+ * may wait for another cluster. The worker then alternates between several clusters. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;

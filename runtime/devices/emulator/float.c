@@ -4,8 +4,8 @@
  *
  * f32 and f64 results are rounded as IEEE 754 specifies, in the instruction's rounding mode. Operations on 16-bit
  * floats (one per lane, or two for f16x2) are computed in double, where the result is exact or rounded to odd, and then
- * rounded to 16 bits. Approximate functions give the same bits as an H200 (special.c); where these bits are not known,
- * they give the float nearest to the exact value. NaN results have the same bits as on GPUs. */
+ * rounded to 16 bits. Approximate functions give the same bits as an H200 (special.c). Where these bits are not known,
+ * the functions give the float nearest to the exact value. NaN results have the same bits as on GPUs. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>
@@ -75,7 +75,7 @@ static void set_rounding(const struct emu_insn *in)
         fesetround(FE_TONEAREST);                                                                            \
     }
 /* Like LANEWISE_TOWARD, but for an instruction with .ftz, which flushes results that are subnormal before rounding. A
- * result of +-2^-126 may be rounded from a subnormal value; to find this, the operation is repeated with rounding
+ * result of +-2^-126 may have been subnormal before rounding. To detect this, the operation is repeated with rounding
  * toward zero. */
 #define LANEWISE_FTZ(name, EXPR)                                                                             \
     FUNCTION(name##_exact_ftz_f32)                                                                           \
@@ -123,8 +123,8 @@ BOTH_TOWARD(div, x / y, x / y)
 BOTH_TOWARD(fma, fmaf(x, y, z), fma(x, y, z))
 BOTH_TOWARD(sqrt, sqrtf(x), sqrt(x))
 
-/* -- min, max: if one operand is NaN, the result is the other operand, or, with the modifier .NaN, NaN; -0 is less than
- * +0 -- */
+/* -- min, max: if one operand is NaN, the result is the other operand; with the modifier .NaN, it is NaN; -0 is less
+ * than +0 -- */
 
 #define LESS(x, y) ((x) < (y) || ((x) == (y) && signbit(x) && !signbit(y)))
 #define PICK(x, y, first) ((x) != (x) ? (y) : (y) != (y) ? (x) : (first) ? (x) : (y))

@@ -5,9 +5,9 @@
  *     st.global [x+4]         undefined: ff ff ff ff 00 00 00 00 ff ...
  *
  * If the host has not written all bytes of a buffer, the buffer's `undefined` has a mask for each byte: the bits that
- * were never written. race.c finds the races between programs. Each CTA counts as one program; if programs are packed
- * (a CTA runs one program per warp), each warp counts as one. A fence or atomic of a warp therefore orders the accesses
- * of its whole program, and races between warps of one program are not found. */
+ * were never written. race.c finds the races between programs. Each CTA counts as one program. If programs are packed
+ * (a CTA runs one program per warp), each warp counts as one program. A fence or atomic of a warp therefore orders the
+ * accesses of its whole program, and races between warps of one program are not found. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -49,7 +49,7 @@ void emu_acquire(struct emu_warp *w)
 }
 
 /* Records a release by the program (race.c), which ends its epoch. If there is no memory for a new epoch, later
- * accesses also belong to the old one, so they count as released too. */
+ * accesses belong to the old epoch, so they count as released too. */
 void emu_release_accesses(struct emu_warp *w)
 {
     if (w->cta->launch->race)

@@ -125,8 +125,8 @@ static bool same(const char *s, size_t len, const char *other)
 }
 
 /* Reads a constant (PTX ISA, "Constants"), and sets *bits to its kind: 0 for a decimal or hexadecimal integer; 32 or
- * 64 for the bits of a float after 0f or 0d; EMU_DECIMAL for a decimal number with a point, which this function
- * returns as a double, because the instruction's type is not known yet. */
+ * 64 for the bits of a float after 0f or 0d; EMU_DECIMAL for a decimal number with a point. Such a decimal number is
+ * returned as the bits of a double, because the instruction's type is not known yet. */
 static uint64_t number(struct loader *l, int *bits)
 {
     *bits = 0;
@@ -231,8 +231,8 @@ static void declare_variable(struct loader *l, int base, int *used)
     *map_at(&l->symbols, s, len) = (void *)(uintptr_t)(base + at);
 }
 
-/* Reads a format string for vprintf, such as `.global .align 1 .b8 $text0[3] = {37, 100, 0};`. No other instruction may
- * read it. */
+/* Reads a format string for vprintf, such as `.global .align 1 .b8 $text0[3] = {37, 100, 0};`. Only vprintf may read
+ * the string. */
 static void declare_text(struct loader *l)
 {
     int bits;
@@ -404,7 +404,8 @@ static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_c
 }
 
 /* Returns an operand for the address of a variable in shared memory, for code that may run in clusters. The address
- * contains the rank of the CTA, so the operand is an additional register, whose value each CTA sets. */
+ * contains the rank of the CTA, so the operand is an additional register. Each CTA sets this register to its own
+ * address. */
 static struct emu_opnd symbol_opnd(struct loader *l, int address)
 {
     struct emu_code *c = l->code;
@@ -523,7 +524,8 @@ static void read_operands(struct loader *l, struct emu_insn *in, struct emu_writ
 /* -- instructions -- */
 
 /* Returns the length of the mnemonic at s if it matches `mnemonic`, the mnemonic of a row; otherwise returns 0. A `#`
- * in the row's mnemonic (insns.h) matches a number of one to three digits, to which *number is set. */
+ * in the row's mnemonic (insns.h) matches a number of one to three digits; the function then sets *number to this
+ * number. */
 static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, int *number)
 {
     size_t i = 0;
@@ -543,7 +545,7 @@ static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, in
     return i == len || s[i] == '.' ? i : 0;
 }
 
-/* Returns whether the instruction's operands fit the row `code` of insns.h: several rows have the same mnemonic. */
+/* Several rows of insns.h have the same mnemonic. Returns whether the instruction's operands fit the row `code`. */
 static bool fits(const struct emu_insn *in, enum insn_code code, bool unpacks, bool has_and)
 {
     switch (code) {

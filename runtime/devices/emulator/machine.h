@@ -35,15 +35,15 @@
 
 enum { LANES = 32, WARPS_MOST = 32, EMU_OPNDS_MOST = 144, EMU_MODS_MOST = 8 };
 #define ALL_LANES UINT32_MAX
-/* The first address of a kernel's variables in shared memory. As on sm_90, the system reserves the lower addresses. */
+/* The first address of a kernel's variables in shared memory. The lower addresses are reserved, as on sm_90. */
 enum { SHARED_BASE = 1024 };
 /* In a cluster, a shared address is the offset in the CTA's shared memory plus the CTA's rank << RANK_SHIFT. */
 enum { RANK_SHIFT = 24, CLUSTER_MOST = 16 };
 /* The address of parameter i is PARAM_BASE + i * PARAM_STEP, both in the parameter space and in the generic space. */
 #define PARAM_BASE (UINT64_C(0x7fe) << 52)
 #define PARAM_STEP (UINT64_C(1) << 20)
-/* A generic address is in the window of shared or of local memory if its bits from bit WINDOW_SHIFT on are those of
- * this window. */
+/* A generic address is in the window of shared or of local memory if its upper bits, from bit WINDOW_SHIFT on, equal
+ * the upper bits of the window's address. */
 enum { WINDOW_SHIFT = 52 };
 #define SHARED_WINDOW (UINT64_C(0x7fd) << WINDOW_SHIFT)
 #define LOCAL_WINDOW (UINT64_C(0x7fc) << WINDOW_SHIFT)
@@ -59,7 +59,8 @@ struct emu_report {
 
 /* -- code -- */
 
-/* An operand of an instruction: where its 32 values, one for each lane, are stored. */
+/* An operand of an instruction. The operand has 32 values, one for each lane; the struct says where they are
+ * stored. */
 struct emu_opnd {
     int reg;        /* the number of the register; -1: the operand is a constant */
     uint8_t cls;    /* enum reg_class */
@@ -254,10 +255,10 @@ struct emu_group {
     int waits;
 };
 
-/* The recorded accesses to a byte of shared memory. The times of a cluster are greater than those of the previous
+/* The recorded accesses to a byte of shared memory. The times of a cluster are greater than the times of the previous
  * cluster in the same memory, so a new cluster ignores the records of the previous cluster. begin_cluster clears the
- * records only before the times could overflow. If there are more than READERS reads of which none is ordered before
- * the newest, only READERS of them are recorded, including the oldest and the newest. */
+ * records only before the times could overflow. A record holds READERS reads. If there are more reads that are not
+ * ordered before the newest read, the record keeps the oldest read, the newest read, and some of the others. */
 enum { READERS = 3, COPY_generic = 1, COPY_async = 2 };
 struct emu_shadow {
     uint32_t written, read[READERS]; /* times of the accesses; 0: none */
@@ -277,7 +278,7 @@ enum { GROUPS_KNOWN = 32 };
 struct emu_barrier {
     int arrived, expected; /* numbers of threads; expected is 0 until the first arrival */
     uint32_t *seen;        /* for each actor (order.c): the time up to which the arrived threads have published the
-                            * actor's accesses */
+                            * actor's accesses (emu_publish) */
 };
 
 struct emu_event {
@@ -329,8 +330,8 @@ struct emu_cta {
     struct emu_barrier barriers[BARRIERS];
     struct emu_mbarrier *mbarriers;
     int nmbarriers;
-    int spare_registers; /* over all warps: the registers per thread that setmaxnreg has released, minus the registers
-                          * that it has acquired */
+    int spare_registers; /* the registers per thread, summed over all warps, that setmaxnreg has released and not
+                          * acquired */
     struct race_party party;
     struct emu_event *arrivals; /* for each actor of another CTA: the actor's last arrival at an mbarrier of this CTA */
 };
@@ -387,7 +388,7 @@ struct emu_warp {
     int budget;                    /* the number of registers that setmaxnreg has set; 0: no setmaxnreg was executed */
     /* the lanes that have arrived at the cluster's barrier in this phase */
     uint32_t cluster_arrived;
-    /* the lanes that have arrived in a completed phase and have not waited for it yet */
+    /* the lanes that have arrived in a phase that is complete, and have not waited for this phase yet */
     uint32_t cluster_passed;
     int store_groups;              /* the number of committed groups of bulk stores */
     struct emu_group_time { uint32_t time; int lane; } store_times[GROUPS_KNOWN];
@@ -395,9 +396,10 @@ struct emu_warp {
     const struct emu_insn *last_store;
     int mma_groups;                /* the number of committed groups of wgmma */
     uint32_t mma_times[GROUPS_KNOWN]; /* the commit times of the last groups of wgmma */
-    int mma_awaited;               /* the warp waits for the groups with a lower number; 0: the warp does not wait */
-    /* flying[r]: if a wgmma in flight uses register r, 2 * (its group + 1), plus 1 if r belongs to its D; otherwise
-     * 0 */
+    int mma_awaited;               /* the warp waits for the groups whose numbers are lower than this number; 0: the
+                                    * warp does not wait */
+    /* flying[r] is 0 if no wgmma in flight uses register r; otherwise, it is 2 * (the wgmma's group + 1), plus 1 if r
+     * belongs to the wgmma's D */
     uint32_t *flying;
     bool *fresh;                   /* fresh[r]: register r was written after the last wgmma.fence */
     int copy_groups;               /* the number of committed groups of cp.async */
@@ -466,7 +468,7 @@ static inline bool emu_is_over(const struct emu_warp *w, int who, uint32_t time)
     return who == w->actor || time <= w->seen[who];
 }
 /* Publishes all accesses that w has made or seen so far: merges w's vector clock and the current time into the vector
- * clock `seen`. After emu_see(other, seen), these accesses are ordered before the next access of warp `other`. */
+ * clock `seen`. A later emu_see(other, seen) orders these accesses before the next access of warp `other`. */
 void emu_publish(struct emu_warp *w, uint32_t *seen);
 void emu_see(struct emu_warp *w, const uint32_t *seen);
 void emu_see_until(struct emu_warp *w, int actor, uint32_t time);
@@ -551,8 +553,8 @@ void emu_sum(struct emu_dot *m);
 
 /* -- wgmma.c -- */
 bool emu_is_wgmma(const struct emu_insn *in) __attribute__((pure));
-/* Returns whether the instruction is a wgmma that may add to D: the predicate scale-d may disable the addition at run
- * time. */
+/* Returns whether the instruction is a wgmma that may add to D. The predicate scale-d may still disable the addition
+ * at run time. */
 bool emu_wgmma_adds(const struct emu_insn *in) __attribute__((pure));
 bool emu_decode_wgmma(struct emu_insn *in);
 int emu_wgmma_operations(const struct emu_insn *in) __attribute__((pure));
@@ -664,7 +666,7 @@ struct emu_tally {
     /* accesses to global memory: the number of bytes and of 32-byte sectors, and the number of sectors that the bytes
      * would fill if they were contiguous */
     uint64_t bytes, sectors, sectors_least;
-    /* accesses to shared memory: the number of wavefronts, and of those caused by bank conflicts */
+    /* accesses to shared memory: the number of wavefronts, and the number of wavefronts that bank conflicts cause */
     uint64_t wavefronts, conflicts;
 };
 /* The counters of all launches since emu_counts_new. */

@@ -97,8 +97,8 @@ void emu_run_mbarrier_init(struct emu_warp *w, const struct emu_insn *in, uint32
 /* -- phases -- */
 
 /* Called when a phase completes. Checks that each warp's wait for the previous phase is ordered before one of this
- * phase's arrivals. Otherwise, the wait could begin after this phase has completed. The parity then has its previous
- * value again, so the wait would not end. */
+ * phase's arrivals. If it is not, the wait could begin after this phase has completed. The parity would then have its
+ * old value again, so the wait would not end. */
 static void check_asked(struct emu_cta *c, const struct emu_mbarrier *m)
 {
     for (int i = 0; i < c->nwarps; i++) {
@@ -254,9 +254,9 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 
 /* Executes fences. A proxy fence takes effect when every lane that has written shared memory has executed a proxy
  * fence. When any lane executes a proxy fence or fence.mbarrier_init, the mbarriers that the warp has initialized
- * become visible to copies and other CTAs. A proxy fence has no release semantics: on an H200, remote arrivals that
- * preceded a proxy fence became visible later than a relaxed arrival at the cluster's barrier that followed the
- * fence. */
+ * become visible to copies and other CTAs. A proxy fence has no release semantics. On an H200, a warp made remote
+ * arrivals, then a proxy fence, then a relaxed arrival at the cluster's barrier; the remote arrivals became visible
+ * last. */
 void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cta *c = w->cta;

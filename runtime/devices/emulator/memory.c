@@ -55,7 +55,8 @@ static const char *buffer_name(const struct cpu_buffer *b)
     return b->name ? b->name : "a tensor";
 }
 
-enum { NEAR_BYTES = 1 << 20 }; /* an address at most this far from a buffer is reported as an offset in it */
+/* an address at most this far from a buffer is reported as an offset in the buffer */
+enum { NEAR_BYTES = 1 << 20 };
 
 static _Noreturn void out_of_bounds(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at,
                                     int bytes)
@@ -212,8 +213,8 @@ static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, u
     }
 }
 
-/* Checks the lanes' reads for races. A volatile, acquire or relaxed load does not race; like an atomic, it counts as an
- * acquire (race.c). */
+/* Checks the lanes' reads for races. A volatile, acquire or relaxed load does not race. Such a load counts as an
+ * acquire (race.c), like an atomic. */
 static void check_reads(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                         int bytes)
 {
@@ -339,7 +340,7 @@ static enum mod combining(const struct emu_insn *in)
     return m;
 }
 
-/* Adds two floats by a function of float.c, which computes 32 lanes: passes the floats in lane 0. */
+/* Adds two floats by a function of float.c. The function computes 32 lanes, so the floats are passed in lane 0. */
 static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
 {
     uint64_t a[LANES] = {x}, b[LANES] = {y}, d[LANES];
@@ -402,8 +403,8 @@ static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x
     }
 }
 
-/* Checks and records an atomic access to global memory. The result of every atomic except an exchange depends on the
- * memory, so the memory must be defined. */
+/* Checks and records an atomic access to global memory. The memory must be defined, because the result of an atomic
+ * depends on the memory. Exception: an exchange. */
 static void check_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes)
 {
     if (combining(in) != MOD_exch && emu_global_undefined(w, at, (uint64_t)bytes))
@@ -411,7 +412,7 @@ static void check_atomic(struct emu_warp *w, const struct emu_insn *in, int lane
     emu_global_write(w, in, lane, at, (uint64_t)bytes, NULL);
 }
 
-/* Returns whether the atomic has the memory order `order`, or acq_rel, which includes it. */
+/* Returns whether the atomic has the memory order `order`, or acq_rel, which includes `order`. */
 static bool has_order(const struct emu_insn *in, enum mod order)
 {
     return emu_has_mod(in, order) || emu_has_mod(in, MOD_acq_rel);

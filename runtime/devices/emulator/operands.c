@@ -6,8 +6,8 @@
  *     shl.b32 %r1, %f1, %rd1        shl: d a b:u32        operand 3 is a register of b64, not of u32
  *
  * A bits type, such as b32, agrees with every type of its size. A signed integer type agrees with the unsigned type of
- * the same size. Every other type agrees only with itself. This check is stricter than an assembler only for code that
- * is certainly wrong, such as a predicate in a vector of words. */
+ * the same size. Every other type agrees only with itself. If this check rejects operands that an assembler accepts,
+ * the code is certainly wrong: an example is a predicate in a vector of words. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <stdio.h>
@@ -74,8 +74,8 @@ static int register_bits(enum ptype t)
     return class_info[ptype_info[t].cls].bits;
 }
 
-/* Returns whether a register may be wider than the instruction's type: true for loads and stores without a vector, and
- * for conversions, except conversions from or to bf16 and to f16x2. */
+/* Returns whether a register may be wider than the instruction's type. This is true for loads and stores without a
+ * vector, and for conversions. Exception: conversions from or to bf16, and to f16x2. */
 static bool may_be_wider(const struct emu_insn *in)
 {
     bool moves = in->code == INSN_ld || in->code == INSN_st || in->code == INSN_ld_param;

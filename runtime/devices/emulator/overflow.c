@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* overflow.c: reports accesses to addresses that were computed by 32-bit arithmetic that overflowed.
+/* overflow.c: reports accesses to addresses that are wrong because 32-bit arithmetic overflowed.
  *
  *     mul.lo.s32 %r3, %r1, 40000;      overflows; no error yet, because a later sum may be in range again
  *     mul.wide.s32 %rd2, %r3, 4;       widens the wrong number, so the result is certainly wrong
@@ -16,7 +16,7 @@
 /* The kind of the instruction that computes a number on which an address depends. */
 enum kind {
     MAKES_other,  /* any other instruction; the search stops there */
-    MAKES_narrow, /* 32-bit arithmetic: the emulator keeps the exact result if it overflows */
+    MAKES_narrow, /* 32-bit arithmetic; if it overflows, the emulator keeps the exact result */
     MAKES_wide    /* signed widening or 64-bit arithmetic: the result is wrong if a source has overflowed */
 };
 
@@ -38,7 +38,7 @@ static enum kind kind_of(const struct emu_insn *in)
 
 /* -- at load time -- */
 
-/* Returns the index of the operand that is a global address; -1 if no operand is one. */
+/* Returns the index of the operand that is a global address; -1 if there is none. */
 static int address_of(const struct emu_insn *in)
 {
     bool is_access =

@@ -80,7 +80,7 @@ static void print_lane(struct printing *p, const char *format)
     }
 }
 
-/* Returns the text of which operand i is the address. */
+/* Returns the text whose address is operand i. */
 static const char *text_at(struct emu_warp *w, const struct emu_insn *in, int lane, int i)
 {
     const struct emu_code *code = w->cta->code;

@@ -57,8 +57,8 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
 
 /* Records a read as the first of the byte's READERS recorded reads. The former first read replaces another recorded
  * read: a read by the same actor as the new read, or a read that is ordered before the new read. If there is no such
- * read, it replaces a read that is neither the oldest nor the newest, because a later write that races with a recorded
- * read usually races with the oldest or the newest. */
+ * read, the former first read replaces a read that is neither the oldest nor the newest. A later write that races with
+ * a recorded read usually races with the oldest or the newest read. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 1;

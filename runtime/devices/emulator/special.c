@@ -7,11 +7,11 @@
  *
  *     y = floor(c0 + c1 t + c2 square(t))
  *
- * y is in ulps (units in the last place) of a float from 1/2 to 1 (for ex2: from 1 to 2). lg2 keeps 36 fraction bits of
- * the sum instead of rounding it down to an integer, adds the exponent, and then truncates to a float. square(t) is the
- * square of t without its partial products below 2^-15. The coefficients, the rounding constants and this rule were
- * derived from the results of an H200 for all fractions (README.md, "Approximate functions"). The functions give the
- * same results as an H200 for all 2^32 arguments. */
+ * y is in ulps (units in the last place) of a float from 1/2 to 1 (for ex2: from 1 to 2). For lg2, the unit does not
+ * round the sum down to an integer. It keeps 36 fraction bits of the sum, adds the exponent, and then truncates to a
+ * float. square(t) is the square of t without its partial products below 2^-15. The coefficients, the rounding
+ * constants and the rule for square(t) were derived from the results of an H200 for all fractions (README.md,
+ * "Approximate functions"). The functions give the same results as an H200 for all 2^32 arguments. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <math.h>
@@ -222,8 +222,9 @@ static uint32_t bits_of(float x)
 
 enum { MANTISSA = 23, BIAS = 127 };
 
-/* Returns 2^x. Truncates the magnitude of x to 23 fraction bits. If x is negative, complements this fixed-point number
- * (~), as the GPU does, instead of negating it (-), unless its 23 fraction bits are all 0. */
+/* Returns 2^x. Truncates the magnitude of x to a fixed-point number with 23 fraction bits. If x is negative,
+ * complements this number (~), as the GPU does, instead of negating it (-). If the 23 fraction bits are all 0, negates
+ * it. */
 static float ex2(float x)
 {
     const float far = 512;
@@ -264,8 +265,8 @@ float special_rcp_ftz(float x)
     return emu_flush(copysignf((float)ldexp((double)y, -exponent - MANTISSA - 1), x));
 }
 
-/* Returns the exponent of a positive number. Sets *fraction to the number's fraction, with the lowest bit of the
- * exponent above its highest bit. */
+/* Returns the exponent of a positive number. Sets *fraction to the number's fraction, preceded by the lowest bit of
+ * the exponent. */
 static int split(float x, uint32_t *fraction)
 {
     int exponent = (int)(bits_of(x) >> MANTISSA) - BIAS;
@@ -299,7 +300,7 @@ float special_sqrt_ftz(float x)
 
 /* Returns log2(x): the sum of the exponent and the polynomial, with SUM_BITS fraction bits. To get the magnitude of a
  * negative sum y, complements it (~y), as the GPU does, instead of negating it (-y). Truncates the bits that do not fit
- * into a float. log2(1) needs a special case, because the polynomial at powers of 2 is 1.8 ulps instead of 0. */
+ * into a float. log2(1) needs a special case, because the polynomial gives 1.8 ulps instead of 0 at powers of 2. */
 float special_lg2_ftz(float x)
 {
     enum { SUM_BITS = 36, FLOAT_BITS = MANTISSA + 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sums.c: adds and rounds as the tensor cores of an H200 do, bit for bit. NVIDIA does not document the rounding rule.
- * README.md describes the experiments that revealed the rule, and tests/gpu/insns_sums.c compares results for random
- * tiles of each type with those of a GPU.
+ * README.md describes the experiments that revealed the rule. For random tiles of each type, tests/gpu/insns_sums.c
+ * compares the results with the results of a GPU.
  *
  *     d = a[0] b[0] + a[1] b[1] + ... + a[k-1] b[k-1] + c         all k products of an instruction, and c, in one step:
  *
@@ -13,7 +13,7 @@
  *     4. The sum is rounded to the type of d: to f32 toward zero, to f16 to nearest even. Sums of fp8 in f32 are
  *        truncated to 14 significant bits. A zero result is +0.
  *
- * If operands are infinite or NaN, the result is that of IEEE 754. Sums of integers are computed exactly; the caller
+ * If operands are infinite or NaN, the result is as in IEEE 754. Sums of integers are computed exactly; the caller
  * truncates them to 32 bits. */
 #include "runtime/devices/emulator/machine.h"
 
@@ -148,8 +148,8 @@ static bool has_special(const struct emu_dot *m)
     return sum != 0;
 }
 
-/* Sets each element of `special` to its sum if the sum is infinite or NaN, and to 0 otherwise. Replaces infinite and
- * NaN operands by 0. */
+/* Sets an element of `special` to the corresponding sum if this sum is infinite or NaN, and to 0 otherwise. Replaces
+ * infinite and NaN operands by 0. */
 static void take_special(struct emu_dot *m, double special[EMU_ROWS][EMU_COLUMNS_MOST])
 {
     for (int i = 0; i < EMU_ROWS; i++)

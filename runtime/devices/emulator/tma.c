@@ -6,10 +6,10 @@
  *     store   shared ─► global; the issuing thread waits for its groups of stores
  *
  * A row of a box extends along dimension 0. The rows are consecutive in shared memory. A swizzle of W = 32, 64 or 128
- * bytes permutes the 16-byte chunks of each row of W bytes: it XORs n = log2(W / 16) bits of the address, from bit 7
- * up, into the n bits from bit 4 up. The swizzle depends on the address in shared memory, not on the offset in the
- * box. Loads fill elements outside of the tensor with zeros or NaNs. The mbarrier also counts the bytes of these
- * elements. Stores skip elements outside of the tensor. */
+ * bytes permutes the 16-byte chunks of each row of W bytes: it XORs n bits of the address, from bit 7 up, into the n
+ * bits from bit 4 up, where n = log2(W / 16). The swizzle depends on the address in shared memory, not on the offset
+ * in the box. Loads fill elements outside of the tensor with zeros or NaNs. The mbarrier also counts the bytes of
+ * these elements. Stores skip elements outside of the tensor. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -71,8 +71,8 @@ static bool holds_float(const struct packed_map *m)
     return m->type == MAP_f16 || m->type == MAP_bf16 || m->type == MAP_f32 || m->type == MAP_f64;
 }
 
-/* Returns whether the map is valid. cuTensorMapEncodeTiled would reject an invalid map, or a copy that uses it would
- * trap on an H200. */
+/* Returns whether the map is valid. If it is not, either cuTensorMapEncodeTiled would reject its values, or a copy
+ * that uses the map would trap on an H200. */
 static bool is_valid(const struct packed_map *m)
 {
     bool good = m->rank >= 1 && m->rank <= MAP_RANK_MAX && m->type < MAP_type_count &&

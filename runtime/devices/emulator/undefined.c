@@ -6,11 +6,11 @@
  *     @%p1 st.global.f32 [%rd2], %f1;      only lanes with %p1 store: no error
  *
  * Compiled code may compute with undefined values if no observable result depends on them. The emulator therefore
- * propagates undefined bits, as memory checkers do, and reports them only in values stored to global memory, and in
- * operands that control the execution: addresses, sizes, conditions, numbers of lanes, and operands of synchronization.
- * Moves, logic instructions, shifts and prmt propagate undefined bits bit by bit, and instructions on two packed floats
- * propagate them for each float separately. If an operand of any other instruction has undefined bits, the whole result
- * is undefined. */
+ * propagates undefined bits, as memory checkers do. It reports undefined bits only in values stored to global memory,
+ * and in operands that control the execution: addresses, sizes, conditions, numbers of lanes, and operands of
+ * synchronization. Moves, logic instructions, shifts and prmt propagate undefined bits bit by bit, and instructions on
+ * two packed floats propagate them for each float separately. If an operand of any other instruction has undefined
+ * bits, the whole result is undefined. */
 #include "runtime/devices/emulator/machine.h"
 
 uint64_t emu_undefined_opnd(const struct emu_warp *w, const struct emu_opnd *o, int lane)

@@ -110,12 +110,13 @@ void emu_run_compute(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         mask &= also;
         memcpy(w->scratch, &mask, sizeof mask);
     }
-    define_result(w, in, on, sources_defined(w, in)); /* before the result can overwrite an operand */
+    /* called before emu_commit, because the result may overwrite an operand */
+    define_result(w, in, on, sources_defined(w, in));
     emu_commit(w, &in->opnds[0], on, w->scratch);
 }
 
-/* -- the timer; moves between a vector of registers and one register, whose lowest bits are the vector's first register
- * (PTX ISA, "mov") -- */
+/* -- the timer; moves between a vector of registers and one register: the vector's first register corresponds to the
+ * lowest bits (PTX ISA, "mov") -- */
 
 void emu_run_timer(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
@@ -177,8 +178,8 @@ void emu_run_policy(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- instructions across lanes -- */
 
-/* Ends the launch with an error unless exactly the lanes in the member mask execute the instruction: in all other
- * cases, the behaviour is undefined (PTX ISA, "shfl.sync"). */
+/* Ends the launch with an error unless exactly the lanes in the member mask execute the instruction, because the
+ * behaviour is undefined in all other cases (PTX ISA, "shfl.sync"). */
 static void need_members(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *members,
                          uint32_t on)
 {

@@ -11,10 +11,10 @@
  *     A               register i: row lane / 4 + 8 (i % 2), the word with index lane % 4 + 4 (i / 2) of the row
  *
  * chunk_at computes the address of element (mn, k) of an operand in shared memory. sums.c computes the sums when the
- * instruction is issued, but no instruction may read them before the wait. Until the wait, emu_warp.flying marks the
- * registers of the wgmma. The wgmma's reads of shared memory are recorded as those of a separate actor (order.c),
- * because they are not ordered before later accesses until the wait. emu_warp.fresh marks the registers that other
- * instructions have written since the last wgmma.fence. */
+ * wgmma is issued, but no instruction may read the sums before the wait. Until the wait, emu_warp.flying marks the
+ * registers of the wgmma. The wgmma's reads of shared memory are recorded as reads of a separate actor (order.c),
+ * because only the wait orders them before later accesses. emu_warp.fresh marks the registers that other instructions
+ * have written since the last wgmma.fence. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -23,8 +23,8 @@
 enum { ROWS = EMU_ROWS, WARPGROUP = 4, MEMBERS = 4, CHUNK = 16, A_WORDS = 4 };
 
 struct shape {
-    /* the code of the instruction, and the types of A, B and D, enum ptype: PT_f32 for tf32, the type of a pair for
-     * fp8 */
+    /* the code of the instruction, and the types of A, B and D (enum ptype); tf32 has type PT_f32, and fp8 the type of
+     * a pair */
     uint8_t code, a, b, d;
     int depth;
 };
@@ -162,8 +162,8 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
  *     mn     none      mb % 16 + (k % 8) 16 + (k / 8) LBO + (mb / 16) SBO
  *     mn     W         mb % W + (k % 8) W + (k / 8) SBO + (mb / W) LBO
  *
- * The offset is added to the start address, and the sum is swizzled: n = log2(W / 16) of its bits, from bit 7 up, are
- * XORed into the n bits from bit 4 up. */
+ * The offset is added to the start address. Then the sum is swizzled: n of its bits, from bit 7 up, are XORed into the
+ * n bits from bit 4 up, where n = log2(W / 16). */
 static uint64_t chunk_at(const struct place *p, int mn, int k)
 {
     int elem = bits_of(p->type) / 8, major = (p->is_mn_major ? mn : k) * elem,
@@ -203,8 +203,8 @@ static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
         }
 }
 
-/* Ends the launch with an error if a copy with a tensor map loaded the byte at offset `at` with another swizzle than
- * that of the descriptor. Bytes that threads wrote are not checked, because their layout is unknown. */
+/* Ends the launch with an error if a copy with a tensor map loaded the byte at offset `at`, and the swizzles of the
+ * map and of the descriptor differ. Bytes that threads wrote are not checked, because their layout is unknown. */
 static void check_laid(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int at)
 {
     static const char *const names[] = {"without a swizzle", "with a swizzle of 32 bytes",
@@ -451,8 +451,8 @@ void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
                   w->cta->cluster->began + (uint32_t)done - 1);
 }
 
-/* Returns the number of registers that a thread has before setmaxnreg: the number in .maxnreg, or else an equal share
- * of the SM's registers. The number is at most 255, and is rounded down to a multiple of eight. */
+/* Returns the number of registers that a thread has before setmaxnreg: the number in .maxnreg; without .maxnreg, an
+ * equal share of the SM's registers. The number is at most 255, and is rounded down to a multiple of eight. */
 int emu_first_registers(const struct emu_code *c)
 {
     enum { REGISTERS = 65536, MOST = 255 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* words.c: checks that the words after a mnemonic are those of a valid form of the instruction, in a valid order (PTX
- * ISA, section "Syntax" of each instruction).
+/* words.c: checks that the words after a mnemonic form a valid variant of the instruction, in a valid order (PTX ISA,
+ * section "Syntax" of each instruction).
  *
  *     ld.acquire.gpu.global.b32        acquire, gpu, global, b32 match a row of `ld`
  *     ld.global.acquire.gpu.b32        matches no row: an assembler rejects it, and so does the emulator
  *
- * A row is an ordered list of slots, separated by blanks. A slot lists alternative words, separated by |; an
- * instruction has exactly one of them, or, if the slot ends in ?, at most one. An instruction may have several rows;
- * without rows, it has no words after its mnemonic. The rows list the forms that the emulator supports, which are a
- * subset of PTX. */
+ * A row is an ordered list of slots, separated by blanks. A slot lists alternative words, separated by |. An
+ * instruction has exactly one of these words; if the slot ends in ?, it has at most one. An instruction may have
+ * several rows; without rows, it has no words after its mnemonic. The rows list the forms that the emulator supports,
+ * which are a subset of PTX. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>

@@ -107,7 +107,7 @@ bool debugger_stops(struct program *p, const struct host_site *site, const int *
     return false;
 }
 
-/* -- frames: the debugger shows the function that is `up` calls above the site -- */
+/* -- frames: frame `up` is the function that is `up` calls above the site -- */
 
 static const struct host_site *frame_of(const struct stop *stop, int up)
 {
@@ -117,8 +117,8 @@ static const struct host_site *frame_of(const struct stop *stop, int up)
     return site;
 }
 
-/* Returns the location at which a frame is stopped: the location of the site, or, if `up` > 0, of the call in this
- * frame that leads to the site. */
+/* Returns the location at which a frame is stopped. In frame 0, this is the location of the site; in any other frame,
+ * it is the location of the call that leads to the site. */
 static struct loc place_of(const struct program *p, const struct stop *stop, int up)
 {
     struct loc at = stop->site->loc;
@@ -185,9 +185,10 @@ static void show_where(struct program *p, struct eval *e, const struct stop *sto
 
 enum { LISTED = 11 };
 
-/* Determines the lines that `list` shows. `l` shows the lines around the location of the stop; if repeated, it shows
+/* Determines the lines that `list` shows. `l` shows the lines around the location of the stop; a repeated `l` shows
  * the next lines. `l .` shows the lines around the location again. `l 40` shows the lines around line 40. `l 40, 60`
- * shows a range. In `l 40, 5`, 5 is the length of a range, because it is less than 40. */
+ * shows a range. `l 40, 5` shows 5 lines: the second number is less than the first, so it is the length of the
+ * range. */
 static bool choose_lines(const struct debugger *d, struct loc at, const char *text, uint32_t *first,
                          uint32_t *last)
 {
@@ -230,8 +231,8 @@ static void show_source(struct program *p, struct loc at, const char *which)
 
 /* -- values -- */
 
-/* Returns the number of the argument whose tensor probably contains address `at`: of the tensors that begin at or
- * before `at`, the last one. Returns -1 if all tensors begin after `at`. */
+/* Returns the number of the argument whose tensor probably contains address `at`: the last tensor that begins at or
+ * before `at`. Returns -1 if all tensors begin after `at`. */
 static int argument_of(const struct launch *l, uint64_t at)
 {
     int found = -1;
@@ -413,8 +414,8 @@ static void clear_points(struct program *p, const char *text)
     show_points(p);
 }
 
-/* Returns whether a breakpoint's condition is true. If it cannot be evaluated, or is not a single value, reports the
- * reason and returns true, so that the kernel stops. */
+/* Returns whether a breakpoint's condition is true. If the condition cannot be evaluated, or is not a single value,
+ * reports the reason and returns true, so that the kernel stops. */
 static bool is_met(struct program *p, struct eval *e, const struct stop *stop, struct point *b)
 {
     struct text why;
@@ -476,7 +477,8 @@ static void move(struct program *p, const struct stop *stop, int *up, int by)
 /* -- the prompt -- */
 
 static const struct command {
-    /* users type a command's letter or word; a capital letter only identifies the command, and cannot be typed */
+    /* Users type a command's letter or word. They cannot type a capital letter, which only identifies the command in
+     * this file. */
     const char *letter, *word, *arguments, *meaning;
 } commands[] = {
     {"p", "print", "EXPR", "show the value of an expression; pp EXPR and EXPR alone do the same"},
@@ -635,7 +637,7 @@ void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
 }
 
 /* Opens the prompt in the frame of the statement whose op made the NaN. If the last site before the NaN is in a call
- * that has already returned, this frame is that of a caller of the site's function. */
+ * that has already returned, this is the frame of a caller of the site's function. */
 void debugger_nan(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct debugger *d = &p->debugger;

@@ -26,8 +26,8 @@ struct debugger {
     int line, pid[3];
     bool has_pid; /* `pid` is valid: --break contains it, or it is the id of the first program that reached the breakpoint */
     bool was_reached;
-    /* STEP_into: stop at the next statement. STEP_over: stop at the next statement whose call depth is at most `depth`,
-     * or that another program executes. */
+    /* STEP_into: stop at the next statement. STEP_over: stop at the next statement that has a call depth of at most
+     * `depth`, or that another program executes. */
     enum { STEP_none, STEP_into, STEP_over } step;
     int depth, step_pid[3]; /* the call depth and program id of the statement at which the step began */
     const char *last; /* the command that an empty line repeats; NULL: none */
@@ -45,15 +45,15 @@ struct stop {
     const struct host_call *call;
     const struct call_record *outside; /* the active calls of host code that led to the launch */
     const char *kernel;
-    const struct launch *launch; /* for the kernel's arguments and their tensors */
-    const struct func *func;     /* for the names of the kernel's arguments */
-    const struct spec *spec;     /* of the kernel */
+    const struct launch *launch; /* has the kernel's arguments and their tensors */
+    const struct func *func;     /* has the names of the kernel's arguments */
+    const struct spec *spec;     /* the specialization of the kernel */
 };
 
 /* Parses `where`, the argument of --break, which may be NULL. Returns false if `where` is malformed. */
 bool debugger_open(struct debugger *d, const char *where);
-/* Returns whether the kernel stops at the site if all conditions of breakpoints are true. Does not evaluate the
- * conditions. */
+/* Returns whether the kernel stops at the site under the assumption that all conditions of breakpoints are true. Does
+ * not evaluate the conditions. */
 bool debugger_stops(struct program *p, const struct host_site *site, const int *pid);
 /* Returns at once if no condition of a breakpoint at this site is true. Otherwise, executes commands until a command
  * continues the kernel. Raises SystemExit at `quit` and at the end of the input. */

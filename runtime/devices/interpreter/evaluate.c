@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* evaluate.c: evaluates the debugger's expressions in a frame of the stopped kernel.
  *
- *     (neso) p tl.max(x, 0) - x[0]      traced as a line of the kernel would be, with x as a parameter, and run by the
+ *     (neso) p tl.max(x, 0) - x[0] traced like a line of the kernel, with x as a parameter, and run by the
  *     3.5                               interpreter for the stopped program alone
  *     (neso) p sorted(x)                run as Python on the values, like a plain function that the
  *     [2., 3.5, 5.5]                    kernel calls, because kernels have no `sorted`
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* One evaluation of an expression, and how the launch that computes it ended. */
+/* One evaluation of an expression, and the outcome of the launch that computes the expression. */
 struct evaluation {
     struct program *program;
     struct eval *eval;
@@ -135,8 +135,8 @@ static void evaluate_as_python(struct evaluation *v)
     v->result = eval_expr(e, host_site_scope(e, v->stop->site, v->stop->call->values, v->up), v->x->tree);
 }
 
-/* Reports an exception at the location that raised it, or, if this location is in neso's own Python code, at the
- * expression. */
+/* Reports an exception at the location that raised it. If this location is in neso's own Python code, reports the
+ * exception at the expression. */
 static void report_raised(const struct evaluation *v, const struct exception *x)
 {
     struct diag *d = v->eval->diag;
@@ -147,8 +147,8 @@ static void report_raised(const struct evaluation *v, const struct exception *x)
     diag_error(d, is_ours ? v->x->tree->loc : x->loc, ERR_exception, what.s);
 }
 
-/* Returns whether the exception ends the program: sys.exit() raised it, or the command `q` at a prompt that the
- * expression opened. */
+/* Returns whether the exception ends the program. sys.exit() raises such an exception, as does the command `q` at a
+ * prompt that the expression opened. */
 static bool ends_program(struct eval *e, const struct exception *x)
 {
     return x->class && class_is_a(x->class, builtin_class(e, "SystemExit"));

@@ -14,7 +14,7 @@ enum {
     STEP_WORK = 16, /* a step's fixed work, which is added to the number of elements that the step computes */
     /* a loop that may wait for another program yields to other programs after this number of iterations */
     SPINS_AT_ONCE = 200,
-    SPINS_AGAIN = 2, /* this number instead if the worker passed its token on at the last yield (run.c) */
+    SPINS_AGAIN = 2, /* replaces SPINS_AT_ONCE if the worker passed its token on at the last yield (run.c) */
 };
 
 /* -- decoding -- */
@@ -36,8 +36,8 @@ struct decoder {
     VEC(struct shadowed) shadowed;
     int granule;
     bool waits, in_order;
-    /* the kernel calls the host. Then no op is hoisted, because the debugger shows an op that makes a NaN at the last
-     * site before the op. */
+    /* the kernel calls the host. In such a kernel, no op is hoisted, because the debugger shows an op that makes a NaN
+     * at the last site before the op. */
     bool calls_host;
     /* in a reduction's region, the number of elements computed at once; otherwise 0 */
     int64_t region_width;
@@ -287,8 +287,8 @@ static void copy_shadows(struct frame *f, const struct step *from, int first, co
     shadow_copy(f, from->in + first, to, elems, n < MOST ? n : MOST);
 }
 
-/* Copies n operands of `from`, from operand `first` on, to the slots `to`. Reads all operands before it writes a slot,
- * because a yield may swap values. */
+/* Copies n operands of the step `from` to the slots `to`, beginning with operand `first`. Reads all operands before it
+ * writes a slot, because a yield may swap values. */
 static void copy_operands(struct frame *f, const struct step *from, int first, const size_t *to, int n)
 {
     size_t total = 0;

@@ -81,7 +81,7 @@ struct step {
 #define SLOT_NONE ((size_t)-1)
 enum { FRAME_ALIGN = 64, ORIGIN_none = -2, ORIGIN_any = -1 };
 
-/* A decoded block. Only the top level has `hoisted` steps, which do not depend on the program. */
+/* A decoded block. `hoisted` has the steps that do not depend on the program; only the top level has such steps. */
 struct code {
     const struct step *steps;
     int nsteps;
@@ -105,7 +105,8 @@ struct code {
     int granule;          /* the size of the smallest element accessed */
     bool waits;           /* the kernel has a loop that may wait for memory to change (step.waits) */
     bool in_order;        /* programs must run one after the other, because they print or call the host */
-    /* for any block: the block contains control flow, so as a region it computes one element at a time */
+    /* for any block: the block contains control flow, so if it is the region of a reduction, it computes one element
+     * at a time */
     bool one_by_one;
     /* shadow_at[slot / FRAME_ALIGN] is 1 + the index of the first shadow of the float in this slot; 0: no shadows */
     const uint32_t *shadow_at;
@@ -143,8 +144,8 @@ struct frame {
 };
 
 typedef void step_function(struct frame *f, const struct step *s);
-/* the step function of each op; interpreter.c has the step functions of control flow, memory.c has those of memory
- * ops, and ops.c has all other step functions */
+/* the step function of each op: the step functions of control flow are in interpreter.c, the step functions of memory
+ * ops in memory.c, and all others in ops.c */
 extern step_function *const interpreter_steps[OP_count];
 void interpreter_block(struct frame *f, const struct code *c);
 step_function step_for, step_while, step_if, step_return, step_address;
@@ -179,7 +180,7 @@ _Noreturn void interpreter_fail(struct frame *f, const struct step *s, enum erro
 _Noreturn void interpreter_fail_at(struct frame *f, struct loc loc, enum error e, const char *format,
                                    ...) PRINTF_LIKE(4, 5);
 void interpreter_write(struct frame *f, const char *s, size_t n);
-/* Called by frame_spend when f->unasked is used up: checks the budget. Returns false if the budget is exhausted. */
+/* Called by frame_spend when f->unasked is below 0: checks the budget. Returns false if the budget is exhausted. */
 bool interpreter_ask(struct frame *f);
 static inline bool frame_spend(struct frame *f, int64_t elems)
 {
@@ -193,9 +194,9 @@ void *interpreter_hold(struct frame *f, const struct step *s, size_t bytes);
 void interpreter_drop(struct frame *f);
 /* Computes the program id of program number i of the grid. */
 void interpreter_pid(const struct frame *f, long long i, int *pid);
-/* Returns whether a program with a lower number has failed. If so, this program can stop. */
+/* Returns whether a program with a lower number has failed. This program can then stop. */
 bool interpreter_is_over(const struct frame *f);
-/* Called after many iterations of a loop that reads memory: yields to programs for which the loop may be waiting.
+/* Called after many iterations of a loop that reads memory: yields to the programs for which the loop may wait.
  * `counts` is true if the loop has changed its carried values since the last call. Returns true if the worker has kept
  * its token (run.c). */
 bool interpreter_wait(struct frame *f, const struct step *at, bool counts);
@@ -237,8 +238,8 @@ void shadow_step(struct frame *f, const struct step *s);
 void shadow_find_nan(struct frame *f, const struct step *s);
 /* Copies shadows between slots, as copy_operands copies values. */
 void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const int64_t *elems, int n);
-/* These functions check and record the shadows of floats: before a step stores or loads `run` elements from element i
- * on, and after an atomic on element i. */
+/* These functions check and record the shadows of floats. shadow_store and shadow_load are called before a step stores
+ * or loads `run` elements, beginning with element i. shadow_atomic is called after an atomic on element i. */
 void shadow_store(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void shadow_load(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i, uint64_t old, uint64_t stored);
@@ -266,8 +267,7 @@ void interpreter_mark_addresses(struct map *marked, const struct block *b);
 bool interpreter_may_wrap(const struct map *marked, const struct op *o);
 /* Returns whether the arithmetic of step s, an op on i32 that was just executed, has overflowed. */
 bool interpreter_wraps(const struct frame *f, const struct step *s);
-/* Stops the launch with a report if an accessed address differs from the result of the address arithmetic without
- * overflow. */
+/* Computes each accessed address again, without overflow. If an address differs, stops the launch with a report. */
 void interpreter_check_wraps(struct frame *f, const struct step *s, const uint64_t *p, const char *mask);
 
 #endif

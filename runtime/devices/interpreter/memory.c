@@ -29,7 +29,7 @@ static int yielded(struct map *seen, const struct block *b, int i)
 }
 
 /* Returns the origin of a block argument. A kernel's parameter is its own origin. The origin of a loop-carried pointer
- * is that of its initial and yielded values, or ORIGIN_any if these differ. */
+ * is the common origin of its initial and yielded values, or ORIGIN_any if their origins differ. */
 static int argument_origin(struct map *seen, const struct value *v)
 {
     const struct op *o = v->block->parent;
@@ -83,9 +83,9 @@ int interpreter_origin(struct arena *a, const struct value *pointer)
 
 /* -- bounds -- */
 
-/* Returns the only buffer in which an access at `at` is valid; NULL if there is none. The valid buffer is that of the
- * parameter from which the pointer was computed, if this parameter is known; otherwise, the last buffer that begins at
- * or below `at`. The caller checks the bounds. */
+/* Returns the only buffer in which an access at `at` is valid; NULL if there is none. If the parameter from which the
+ * pointer was computed is known, this is the parameter's buffer. Otherwise, it is the last buffer that begins at or
+ * below `at`. The caller checks the bounds. */
 static const struct cpu_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)
 {
     const struct cpu_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
@@ -252,7 +252,7 @@ static void check(struct frame *f, const struct step *s, struct interp_access *a
     }
 }
 
-/* Returns run_length(a, i), after a check of these elements. */
+/* Checks the elements of the run that begins at element i, and returns run_length(a, i). */
 static int64_t checked_run(struct frame *f, const struct step *s, struct interp_access *a, int64_t i)
 {
     int64_t run = run_length(a, i);

@@ -400,8 +400,8 @@ static bool spend_row(struct frame *f, int64_t n, int64_t k)
     return frame_spend(f, n * k / MULTIPLY_ADDS);
 }
 
-/* Computes one product of the batch. Products of f64 are accumulated in f64, those of other floats in f32. Integers
- * wrap. */
+/* Computes one product of the batch. Products of f64 are accumulated in f64, and products of other floats in f32.
+ * Integers wrap. */
 static void dot_rows(struct frame *f, float *acc, const double *a, const double *b, int64_t m, int64_t n,
                      int64_t k)
 {
@@ -616,7 +616,8 @@ static void step_nothing(struct frame *f, const struct step *s)
     (void)s;
 }
 
-/* The step function of all ops without an entry in the table below: they exist only in IR of a later degree (ir.h). */
+/* The step function of all ops without an entry in the table below. These ops exist only in IR of a later degree
+ * (ir.h). */
 static void step_unsupported(struct frame *f, const struct step *s)
 {
     interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[s->op->code].name);

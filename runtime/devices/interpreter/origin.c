@@ -153,8 +153,8 @@ static void through_arithmetic(const struct path *p, const struct op *o, int64_t
     }
 }
 
-/* Finds the operand, and its element, that best explain element *i of the result v; sets *k to the operand's number,
- * and *i to the element's index. Returns false if the path ends at v's op. */
+/* Finds the element of an operand that best explains element *i of the result v. Sets *k to the operand's number, and
+ * *i to the index of the found element. Returns false if the path ends at v's op. */
 static bool operand_of(const struct path *p, const struct value *v, int *k, int64_t *i)
 {
     const struct op *o = v->def;
@@ -280,7 +280,7 @@ static const struct value *follow_argument(struct path *p, const struct value *v
         return NULL;
     }
     if (o->code == OP_for && v->index > 0 && is_same(p, v, op_opnd(o, v->index + 2), i))
-        return op_opnd(o, v->index + 2); /* the path goes on with the initial value: the first iteration */
+        return op_opnd(o, v->index + 2); /* in the first iteration, the path goes on with the initial value */
     put_line(p, o->loc);
     snprintf(text, sizeof text, "the loop carries %s", r);
     put(p, text);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* overflow.c: finds accesses to addresses that were computed by 32-bit arithmetic that overflowed.
+/* overflow.c: finds accesses to addresses that are wrong because 32-bit arithmetic overflowed.
  *
  *     row = pid * 40000                    overflows; this is an error only if an access uses the address:
  *     x = tl.load(x_ptr + row + cols, m)   the addresses of enabled elements are recomputed without overflow
  *
  * Decoding marks the additions, subtractions, negations, multiplications and left shifts in i32 from which addresses
- * are computed. Their steps record in f->wrapped whether an overflow has happened, which costs almost no time. Accesses
- * are checked only after an overflow has happened. Operands of a remainder, a bitwise operation, an unsigned widening
- * or a comparison are not marked, so hash functions, which overflow on purpose, cause no errors. */
+ * are computed. The steps of these ops record in f->wrapped whether an overflow has happened, which costs almost no
+ * time. Accesses are checked only after an overflow has happened. Operands of a remainder, a bitwise operation, an
+ * unsigned widening or a comparison are not marked, so hash functions, which overflow on purpose, cause no errors. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>

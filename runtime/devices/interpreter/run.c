@@ -237,16 +237,16 @@ static void memory_changed(struct interp_shared *s)
     s->nin_vain = s->confirmations = 0;
 }
 
-/* Returns the number, in the grid, of the i-th of the n programs to run: i if all programs run; otherwise, the n
- * programs are evenly spaced. */
+/* Returns the number, in the grid, of the i-th of the n programs to run. If all programs run, this number is i;
+ * otherwise, the n programs are evenly spaced. */
 static long long spread(const struct interp_launch *l, long long i, long long n)
 {
     long long total = (long long)l->grid[0] * l->grid[1] * l->grid[2];
     return n == total ? i : i * (total / n) + i * (total % n) / n;
 }
 
-/* Assigns the next programs, *first to *end - 1, to a worker. Returns false if no program is left, or if all that are
- * left have a higher number than a failed program. */
+/* Assigns the next programs, *first to *end - 1, to a worker. Returns false if no program is left, or if every program
+ * that is left has a higher number than a failed program. */
 static bool take(struct interp_shared *s, struct frame *f, long long *first, long long *end)
 {
     pthread_mutex_lock(&s->lock);
@@ -374,8 +374,8 @@ static void *work(void *shared)
 
 /* -- programs that wait for each other -- */
 
-/* Reports a deadlock: every worker spins, but memory does not change. The report names the program with the lowest
- * number. */
+/* Reports a deadlock: every worker spins, but memory does not change. The report names the lowest-numbered program of
+ * those that spin. */
 static void report_deadlock(struct interp_shared *s)
 {
     struct worker *lowest = s->workers;

@@ -126,8 +126,9 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
 /* -- stores -- */
 
 /* Returns how many low bits of a value with this shadow are wrong: log2 of the distance between the value and
- * x->exact, in units in the last place. The unit is that of a number of the size of `scale` in type t, or in
- * x->precision bits if these are fewer. Returns 64 if x->exact is finite but the value is not. */
+ * x->exact, in units in the last place. The unit is the last place of a number of magnitude `scale` in type t. If
+ * x->precision has fewer bits than t, the unit is the last place in x->precision bits. Returns 64 if x->exact is
+ * finite but the value is not. */
 static double lost_bits(enum dtype t, double value, const struct shadow *x, double scale)
 {
     if (isnan(value) || isinf(value))
@@ -229,8 +230,7 @@ void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i
     /* Sums of small integers are exact in any order. Other sums may be rounded in another order, even if they are exact
      * in this order. */
     bool is_exact = was == floor(was) && value == floor(value) && 4 * ulp * (fabs(was) + fabs(value)) < 1;
-    double flushed =
-        ldexp(1, trace_format(dtype)->least); /* in another order, a small sum may be flushed to zero */
+    double flushed = ldexp(1, trace_format(dtype)->least); /* another order may flush a small sum to zero */
     if (op_int(s->op, ATTR_rmw) == RMW_fadd && !is_exact)
         err += 8 * ulp * (fabs(was) + fabs(value)) + flushed;
     if (isnan(was) || isnan(value))

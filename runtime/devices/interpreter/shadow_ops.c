@@ -5,10 +5,10 @@
  *                          err   = |x| err(y) + |y| err(x) + err(x) err(y)
  *                                  + half a unit in z's last place, if the product is not exact
  *
- * An error is an upper bound of the difference between the value and the result that another order of a sum, a fused
- * multiply-add or another approximation gives. The error is 0 if all these ways to compute the result give the same
- * bits: for example, sums of small integers are exact in any order, and a conversion of an exact value has only one
- * result. */
+ * An error is an upper bound of the difference between the value and any other valid result. Other results may come
+ * from another order of a sum, from a fused multiply-add, or from another approximation. The error is 0 if all these
+ * ways to compute the result give the same bits: for example, sums of small integers are exact in any order, and a
+ * conversion of an exact value has only one result. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static void doubt(struct frame *f, const struct step *s)
 
 /* -- errors -- */
 
-/* Returns the product of an error and |x|. The product is 0 if one factor is 0, even if the other is an inf. */
+/* Returns the product of an error and |x|. The product is 0 if one factor is 0, even if the other factor is an inf. */
 static double scaled(double err, double x)
 {
     return err == 0 || x == 0 ? 0 : err * fabs(x);
@@ -218,8 +218,8 @@ static struct shadow arithmetic(const struct frame *f, const struct step *s, int
     return out;
 }
 
-/* Returns the error of r, whose shadow is x: x->err, or INFINITY if another order could give a finite number instead of
- * the inf r, or an inf instead of a finite r. */
+/* Returns the error of r, whose shadow is x. The error is x->err. It is INFINITY if r is finite and another order
+ * could give an inf, or the reverse. */
 static double bounded(enum dtype t, const struct shadow *x, double r)
 {
     if (isnan(x->err))
@@ -298,8 +298,8 @@ static void look_along(const struct frame *f, const struct step *s, int64_t i, b
 }
 
 /* Returns whether this step is the origin of r, a NaN or inf that has no birth yet. In general, a step is the origin
- * of a NaN if no operand is a NaN, and of an inf if no operand is an inf or a NaN. A dot is always the origin. A load
- * is the origin only of a NaN. Ops of family create, selects and bitcasts are never the origin. */
+ * of a NaN if no operand is a NaN. It is the origin of an inf if no operand is an inf or a NaN. A dot is always the
+ * origin. A load is the origin only of a NaN. Ops of family create, selects and bitcasts are never the origin. */
 static bool is_born(const struct frame *f, const struct step *s, int64_t i, double r)
 {
     bool any_inf = false, any_nan = false, folds = s->op->code == OP_reduce || s->op->code == OP_scan;
@@ -320,8 +320,8 @@ static bool is_born(const struct frame *f, const struct step *s, int64_t i, doub
     return isnan(r) ? !any_nan : !any_inf && !any_nan;
 }
 
-/* Notes this op as the origin of elements whose NaN, inf or loss of precision began here. Removes the origins of
- * elements without NaN, inf and loss of precision. */
+/* Sets the birth of each element whose NaN, inf or loss of precision began at this op. Removes the births of elements
+ * without NaN, inf and loss of precision. */
 static void mark_births(struct frame *f, const struct step *s, struct shadow *out, int64_t n)
 {
     struct float_trace *t = f->launch->trace;
@@ -549,8 +549,8 @@ static int dot_bits(enum dtype in, enum dtype out)
     return in == DT_f8e4 || in == DT_f8e5 ? FP8_BITS : trace_format(out)->bits;
 }
 
-/* Returns the magnitude of the product a b by which tensor cores align summands: a subnormal factor counts as the least
- * normal number, `least`. */
+/* Tensor cores align summands by the magnitudes of the products. Returns this magnitude for the product a b. A
+ * subnormal factor counts as the least normal number, `least`. */
 static double aligned(double a, double b, double least)
 {
     return a == 0 || b == 0 ? 0 : fmax(fabs(a), least) * fmax(fabs(b), least);
@@ -673,9 +673,9 @@ static void shadow_dot(struct frame *f, const struct step *s)
     }
 }
 
-/* Returns the error that element i of this add has in addition to the rounding error of an add: if a summand is a
- * dot's result, the compiler may use the other summand as the dot's accumulator. A tensor core then adds this summand
- * together with the dot's products, and rounds differently. Returns 0 if no summand is a dot's result. */
+/* Returns the error that element i of this add has in addition to the rounding error of an add. Returns 0 if no
+ * summand is a dot's result. If a summand is a dot's result, the compiler may use the other summand as the dot's
+ * accumulator. A tensor core then adds this summand together with the dot's products, and rounds differently. */
 static double dot_sum_error(const struct frame *f, const struct step *s, int64_t i)
 {
     double err = 0;
@@ -797,7 +797,7 @@ static bool takes_nan(const struct frame *f, const struct step *s, int64_t i)
 }
 
 /* Returns whether the step has made the NaN in element i of its result. A load makes the NaNs that it reads from
- * memory, but not those of `other`. */
+ * memory, but not the NaNs of its operand `other`. */
 static bool is_new_nan(const struct frame *f, const struct step *s, int64_t i)
 {
     const char *mask = s->op->code == OP_load ? step_in(f, s, 1) : NULL;

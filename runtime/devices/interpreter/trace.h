@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace.h: shadows of floats. A shadow is the information that the interpreter has about a float besides its value.
+/* trace.h: shadows of floats. A shadow is the additional information that the interpreter keeps about a float.
  *
  *     value 0.0625    exact 0.06249987       the result in f64, without the intermediate roundings
  *                     err   3e-8             a bound of the distance between the value and a result of another order or rounding
@@ -9,7 +9,8 @@
  *
  *     nan          a store of a NaN or inf that an op has made, or of a NaN that was loaded, ends the launch
  *     precision    counts the stores of results that have lost more than `bits` bits, for each op at which a loss began
- *     error        records errors; the caller compares the results with those of another device, with the tolerance `err` */
+ *     error records errors; the caller compares the results with the results of another device, with the tolerance
+ *     `err` */
 #ifndef NESO_RUNTIME_TRACE_H
 #define NESO_RUNTIME_TRACE_H
 
