@@ -7,9 +7,9 @@
  *         bounds    proven: elements 0 to n - 1
  *         programs  proven: the kernel does not write the tensor
  *
- * FILE runs on the interpreter, which checks every access. So an access that is not proven counts as checked, or, if
- * FILE or a launch with the access ends with an error, as unknown. An access counts as proven if it is proven in every
- * launch. */
+ * FILE runs on the interpreter, which checks every access. So an access that is not proven counts as checked. If FILE
+ * or a launch with the access ends with an error, the access counts as unknown. An access counts as proven if it is
+ * proven in every launch. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <stdlib.h>

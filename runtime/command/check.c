@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c: implements `neso check FILE...`, which finds errors without running kernels.
  *
- * First the host code of a file runs until it ends or fails, and each launch compiles its kernel for a GPU
- * (launches.c). Then each kernel that the file does not launch is compiled with guessed types: the names of parameters
- * suggest which of them are pointers. The command changes the guess for one parameter after the other, and keeps a
- * change that leaves fewer errors. An error is reported only if it occurs with every guess, because any other error
- * may come from a wrong guess. A function whose name occurs elsewhere in the file is not compiled alone, but as a part
- * of the kernels that call it.
+ * First the host code of a file runs until it ends or fails. Each launch compiles its kernel for a GPU, but does not
+ * run it (launches.c). Then each kernel that the file does not launch is compiled with guessed types: the names of
+ * parameters suggest which of them are pointers. The command changes the guess for one parameter after the other, and
+ * keeps a change that leaves fewer errors. An error is reported only if it occurs with every guess, because any other
+ * error may come from a wrong guess. A function whose name occurs elsewhere in the file is not compiled alone, but as
+ * a part of the kernels that call it.
  *
  *     def scale(X, Y, n, factor, BLOCK: tl.constexpr)        X=*fp32, Y=*fp32, n=i32, factor=i32, BLOCK=64
  **/
@@ -160,8 +160,8 @@ static struct error error_of(const neso_diagnostic *d)
     return e;
 }
 
-/* Returns whether the diagnostic is an error other than a failed static assertion, whose cause may be a wrong
- * guess. */
+/* Returns whether the diagnostic is an error that counts. A failed static assertion does not count, because a wrong
+ * guess may cause it. */
 static bool is_certain(const neso_diagnostic *d)
 {
     return d->severity == NESO_ERROR && strcmp(d->tag, "static-assert") != 0;
@@ -326,9 +326,9 @@ static void put_common(struct checking *c, const struct trial *t, neso_context *
 }
 
 /* Finds errors about shapes that do not come from a wrong guess. Called if there are errors with every guess of types.
- * If only errors about shapes occur with the best guess, and their messages are the same for all values of the
- * constants, these errors are certain. These errors are not in t->common, because with a worse guess the compilation
- * ends before it finds them. */
+ * The errors are certain if only errors about shapes occur with the best guess, and their messages are the same for
+ * all values of the constants. t->common lacks these errors, because with a worse guess the compilation ends before it
+ * finds them. */
 static void find_shape_errors(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel,
                               const char *const constants[], size_t nconstants)
 {
@@ -451,7 +451,7 @@ static void check_text(struct checking *c)
     }
     c->nerrors += nerrors;
     neso_context_release(ctx);
-    /* only if the host code has no errors, because they may cause errors of the kernels */
+    /* errors of the host code may cause errors of the kernels, so check the kernels only if the host code has none */
     if (nerrors == 0)
         check_others(c, &l);
     launches_free(&l);

@@ -212,8 +212,8 @@ void progress_clear(struct progress *p);
 int compile_command(const struct given *g);
 
 /* Compiles an empty kernel with --skip and --param. Returns false after a message if these options name a pass or
- * parameter that does not exist. This check is needed because on the interpreter no launch would report such an
- * error. */
+ * parameter that does not exist. This check is needed for the interpreter, which runs no passes, so that no launch
+ * would report the error. */
 bool check_passes(const struct given *g);
 
 /* Reads the options of a compilation; returns false after a message if they are wrong. */
@@ -336,7 +336,7 @@ int check_command(const struct given *g);
 /* -- capsule.c -- */
 int capsule_command(const struct given *g);
 int replay_command(const struct given *g);
-/* The state that determines which capsules of a run become files. */
+/* The state from which a run decides which capsules it writes to files. */
 struct keeper {
     const struct given *given; /* the options of `neso capsule`; NULL: NESO_CAPSULE selects the capsules */
     char folder[4096];

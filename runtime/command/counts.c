@@ -8,7 +8,7 @@
  *         add.py:12              768           ...
  *
  * The library reports the counts one by one: for each kernel, first the counts of the whole kernel, then the counts of
- * its lines. Table and JSON have the same order, so this file need not store the counts. */
+ * its lines. The table and the JSON have the same order, so this file need not store the counts. */
 #include "runtime/command/command.h"
 
 #include <errno.h>

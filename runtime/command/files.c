@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* files.c: writes the files of a running program (tables, plots) below one folder, and refuses all other
- * paths.
+/* files.c: writes the files of a running program (tables, plots) below one folder. Refuses paths outside of this
+ * folder.
  *
  *     --output out, save_path='a'           out/a/plot.csv
  *     save_path='..', '/etc', a link        refused
@@ -20,7 +20,7 @@
 
 enum { SAVED, NOT_SAVED, NOT_BELOW = NESO_SAVE_OUTSIDE };
 
-/* Returns the part of `path` after the folder; NULL if it starts outside of the folder. */
+/* Returns the part of `path` after the folder; NULL if the path starts outside of the folder. */
 static const char *relative(const char *folder, const char *path)
 {
     char real[PATH_MAX];
@@ -111,7 +111,7 @@ int save_below(const char *folder, const char *path, const char *text, size_t le
     return result;
 }
 
-/* Returns whether the path is that of a choice of autotuning in the folder `cache`. */
+/* Returns whether the path names a choice of autotuning in the folder `cache`. */
 static bool is_choice(const char *cache, const char *path)
 {
     size_t n = cache ? strlen(cache) : 0, length = strlen(path);

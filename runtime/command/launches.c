@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* launches.c: finds the specializations that a program launches. The program's host code runs on the CPU; launches
- * compile their kernels but do not execute them, and assertions never fail. So a user need not write the signature of
- * a kernel that the file launches:
+/* launches.c: finds the specializations that a program launches. The program's host code runs on the CPU. Launches
+ * compile their kernels but do not execute them. Assertions never fail, because the results are missing. So a user
+ * need not write the signature of a kernel that the file launches:
  *
  *     neso compile matmul.py
  *     neso compile matmul.py::matmul --signature "*fp16:16, ..., 128, 128, 64" --num-warps 8      the same

@@ -7,9 +7,9 @@
  *     hover over tl.load                     its entry of the language reference
  *     completion after tl.                   the names of the language
  *
- * The types of variables come from the IR of the file's kernels. The kernels are compiled with the types of their
- * launches, or, if the file does not launch them, with guessed types (check.c). The kernels are compiled at the first
- * hover after a change of the file. */
+ * The types of variables come from the IR of the file's kernels. A kernel is compiled with the types of its launch. If
+ * the file does not launch the kernel, its types are guessed (check.c). The kernels are compiled at the first hover
+ * after a change of the file. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -153,8 +153,8 @@ static size_t bytes_of(const char *line, int units)
     return i;
 }
 
-/* Appends a source location of neso, whose lines and columns count from 1 and whose columns count bytes, as a range
- * of the protocol. */
+/* Appends a source location of neso as a range of the protocol. In neso, lines and columns count from 1, and columns
+ * count bytes. */
 static void put_range(struct buffer *out, const char *text, int line, int column, int length)
 {
     line = line > 0 ? line - 1 : 0;
@@ -448,9 +448,9 @@ static bool is_language(const char *text, const char *name, size_t n)
     return false;
 }
 
-/* Sets `prefix` to the prefix that the tables have for the first n bytes of a dotted name. For "lang." of "lang.load",
- * this prefix is "tl." if the file has `import triton.language as lang`. Returns false if these bytes do not name a
- * module of the language. */
+/* Sets `prefix` to the prefix that the language tables use for the first n bytes of a dotted name. Example: if the
+ * file has `import triton.language as lang`, the prefix for "lang." of "lang.load" is "tl.". Returns false if these
+ * bytes do not name a module of the language. */
 static bool find_prefix(const char *text, const char *dotted, size_t n, char prefix[64])
 {
     static const char extra[] = "tl.extra.libdevice.";
@@ -550,8 +550,8 @@ static bool find_parameter(const char *ir, const char *name, const char **type, 
     return true;
 }
 
-/* Returns whether the kernel contains the source line: whether the last function definition at or above the line is
- * the kernel's. */
+/* Returns whether the kernel contains the source line. This is true if the last function definition at or above the
+ * line defines the kernel. */
 static bool is_inside(const char *text, const char *kernel, int line)
 {
     char word[128], current[128] = "";

@@ -74,8 +74,8 @@ static void print_refusal(void *user, const char *tag, const char *text)
     char word[80];
     (void)user;
     snprintf(word, sizeof word, " %s ", tag);
-    /* omit the messages about operands and formats, which Python itself has, and the message that the first table
-     * explains */
+    /* omit the message that the first table explains, and the messages about operands and formats, because Python
+     * reports the same errors */
     bool is_python = strncmp(text, "unsupported operand", 19) == 0 ||
                      strncmp(text, "unsupported format", 18) == 0 || strstr(text, "supported between") ||
                      strcmp(tag, "not-supported") == 0;
@@ -151,8 +151,8 @@ bool print_page(const char *name)
 
 /* -- man(1) -- */
 
-/* Prints a text for roff. Escapes what roff would interpret: backslashes, minus signs, and a dot at the start of a
- * line. */
+/* Prints a text for roff. Escapes backslashes, minus signs, and a dot at the start of a line, because roff would
+ * interpret them. */
 static void print_roff(const char *s)
 {
     for (; *s; s++)

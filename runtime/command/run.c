@@ -47,7 +47,7 @@ static void take_capsule(void *user, const neso_capsule *seen, const void *data,
         keeper_take(s->keeper, seen, data, length);
 }
 
-/* Adds a record to s->record, unless it already contains the record. */
+/* Adds a record to s->record, unless s->record already contains it. */
 static void keep_record(void *user, const char *text, size_t length)
 {
     struct session *s = user;
@@ -72,7 +72,7 @@ static void write_program(void *user, const char *text, size_t length, int to_st
 }
 
 /* Returns the value of an environment variable for the program. NESO_DEVICE always is the name of the device in use,
- * however it was chosen, so that a program can read it. */
+ * even if an option or a default selected the device. */
 static const char *get_variable(void *user, const char *name)
 {
     const struct session *s = user;
@@ -277,8 +277,8 @@ static void note_late_options(const struct session *s, const char *text)
     }
 }
 
-/* Returns false after a message if --break names a line at which the program cannot stop: a line after its end, a blank
- * line or a comment. */
+/* Returns false after a message if --break names a line at which the program cannot stop: a line after the end of the
+ * program, a blank line or a comment. */
 static bool check_break(const struct given *g, const char *path, const char *text)
 {
     const char *place = g->options[OPTION_break], *colon = place ? strrchr(place, ':') : NULL;
@@ -354,7 +354,7 @@ static int run_program(struct session *s, const char *path, const char *text, si
     int result = report(g, s->ctx, status);
     note_late_options(s, text);
     if (status == NESO_OUT_OF_MEMORY)
-        result = FAILED; /* reaching a limit counts as a failure of the program, not as bad input */
+        result = FAILED; /* a program that exceeds a limit has failed; this is not bad input */
     int counted = g->options[OPTION_counts] ? counts_report(g, s->ctx) : GOOD;
     return result ? result : counted;
 }

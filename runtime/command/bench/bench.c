@@ -2,10 +2,10 @@
 /* bench.c: implements `neso bench`, which compares the speed of the kernels of the given programs (the candidate)
  * with an earlier measurement or with another build of neso (the base).
  *
- * On a GPU, it measures each call that a program times (do_bench, the lines of a perf_report), or, if a program times
- * nothing, each launch. There are several rounds; each round runs the whole program. Without a GPU, it only compiles
- * kernels and compares their costs (cost.c). With --counts, it also runs the kernels on the emulator, which counts
- * events such as memory accesses.
+ * On a GPU, it measures each call that a program times (do_bench, the lines of a perf_report). If a program times
+ * nothing, it measures each launch. There are several rounds; each round runs the whole program. Without a GPU, it
+ * only compiles kernels and compares their costs (cost.c). With --counts, it also runs the kernels on the emulator,
+ * which counts events such as memory accesses.
  *
  *     base: a file         candidate                    base: another build (--against)
  *     ┌────────────┐   run, run, run ...                base, candidate, candidate, base, base, candidate
@@ -343,8 +343,8 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     return result;
 }
 
-/* Runs one round of the base and one of the candidate. Which of them runs first alternates between rounds, so that a
- * drift of the clock rate affects both equally. */
+/* Runs one round of the base and one of the candidate. In every second round the base runs first, so that a drift of
+ * the clock rate affects both equally. */
 static int call_both(struct bencher *b, struct bench_set *base, int round)
 {
     const char *against = b->given->options[OPTION_against];

@@ -143,7 +143,7 @@ static void put_bar(FILE *f, const struct judged *x, const char *name, double mo
             differs ? " font-weight=\"bold\"" : "", cost_text(text, *now, true));
 }
 
-/* Draws the kernels' costs below `top`, and returns where the drawing ends. */
+/* Draws the kernels' costs below `top`, and returns the position at which the drawing ends. */
 static double put_costs(const struct judgement *j, double top, int *width, FILE *f)
 {
     size_t ncosts, columns = 0;

@@ -6,10 +6,10 @@
  *     DIR/0002-8d10be4.txt
  *     DIR/index.html          for each call and kernel its times and costs over the commits, change points marked
  *
- * A series consists of the rows of one timed call or kernel, one for each commit. pair.c finds the row of the next
- * commit, so the series continues if a kernel is renamed or specialized differently. A row is compared with the row
- * at the last change point of its series, not with the row of the previous commit. Thus a sequence of small
- * changes in one direction also becomes a change point:
+ * A series has one row for each commit: the measurements of one timed call or kernel. pair.c finds the row of the next
+ * commit, so the series continues if a kernel is renamed or specialized differently. A row is compared with the row at
+ * the last change point of its series, not with the row of the previous commit. Thus a sequence of small changes in
+ * one direction also becomes a change point:
  *
  *     registers  26 26 26 │ 40 40 │ 32 32
  *                          slower  faster */
@@ -224,7 +224,8 @@ static void judge_point(struct point *p, const struct bench_row *base, const str
                      before = {.n = 1, .rows = &old};
     struct judgement j = {.n = 0};
     snprintf(candidate.gpu, sizeof candidate.gpu, "%s", set->gpu);
-    old.name = mine.name; /* the rows get equal names, so that they are paired: they belong to one series */
+    /* the rows belong to one series, but may have different names; judge pairs rows with equal names */
+    old.name = mine.name;
     judge(&j, &candidate, &before, rules);
     const struct judged *x = &j.rows[0];
     p->verdict = x->verdict;

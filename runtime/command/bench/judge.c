@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* judge.c: compares the candidate's set with the base's set, and gives each row a verdict.
  *
- * pair.c pairs the rows of the two sets. The verdict on a pair with times comes from statistics.c; unless --blind is
- * given, it is SAME if both rows have the same PTX. If nothing was timed, the rules of rules.c decide by costs. If the
- * candidate lacks a row of the base, the comparison is incomplete, which has its own exit status. Bounds that a
+ * pair.c pairs the rows of the two sets. The verdict on a pair with times comes from statistics.c. Without --blind,
+ * the verdict is SAME if both rows have the same PTX. If nothing was timed, the rules of rules.c decide by costs. If
+ * the candidate lacks a row of the base, the comparison is incomplete, which has its own exit status. Bounds that a
  * program declares are checked even if there is no base:
  *
  *     # bench: softmax_kernel registers <= 32
@@ -132,8 +132,8 @@ static void judge_rows(struct judgement *j, const struct bench_set *base, const 
     free(of_base);
 }
 
-/* Returns the first cost that can decide a verdict, and that a row of the base has but its partner in the candidate
- * lacks; sets *row to this partner. Returns NULL if there is no such cost. */
+/* Returns the first cost that a row of the base has and its partner in the candidate lacks, and sets *row to this
+ * partner. Considers only costs that can decide a verdict. Returns NULL if there is no such cost. */
 static const char *find_lacking(const struct judgement *j, const struct bench_row **row)
 {
     for (size_t i = 0; i < j->n; i++) {

@@ -54,7 +54,7 @@ static const char *state_word(const struct bound *b)
     return words[b->state];
 }
 
-/* Returns the missing option or tool with which a cost that was not counted would be counted. */
+/* Returns the option or tool that is needed to measure a cost. */
 static const char *counter_of(const char *cost)
 {
     if (strncmp(cost, "run.", 4) == 0)

@@ -27,7 +27,7 @@ enum { TEXT = 1, ESTIMATE = 2 };
 static const struct rule {
     const char *cost;
     enum direction direction; /* the direction that makes a kernel slower */
-    /* a change makes the kernel slower if it exceeds both this fraction of the base's cost and the threshold
+    /* a change makes the kernel slower only if it exceeds this fraction of the base's cost, and the threshold
      * (--threshold) */
     double bound;
     /* a change that is less than `least`, in the unit of the cost, does not make the kernel slower */
@@ -198,7 +198,7 @@ enum verdict rules_compare(struct judged *x, double threshold)
             continue;
         if (result == VERDICT_same) {
             result = order[i].verdict;
-        } else { /* costs with a worse verdict have decided: keep the x->change and x->largest of those costs */
+        } else { /* costs with a worse verdict have decided: keep their x->change and x->largest */
             x->change = change;
             memcpy(x->largest, largest, sizeof largest);
         }

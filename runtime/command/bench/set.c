@@ -148,8 +148,8 @@ void row_set_cost(struct bench_row *r, const char *name, double value)
     r->costs[i].value = value;
 }
 
-/* Adds a variant's counts to its kernel's counts, and combines the variant's key with the kernel's key. So if two
- * kernels have equal keys, their PTX and the counts of their variants are equal. */
+/* Adds a variant's counts to its kernel's counts, and combines the variant's key with the kernel's key. Kernels with
+ * equal keys therefore have equal PTX, and their variants have equal counts. */
 static void join_variant(struct bench_row *kernel, const struct bench_row *variant, const char *without)
 {
     for (size_t i = 0; i < variant->ncosts; i++) {

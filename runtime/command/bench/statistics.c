@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* statistics.c: decides whether the candidate's times are slower than the base's. Measured times have a skewed
- * distribution and outliers, they are multiples of the clock's resolution, and they drift. So this file uses only
+ * distribution and outliers. They are multiples of the clock's resolution, and they drift. So this file uses only
  * medians and ranks, on which a few outliers have little effect.
  *
  * The times of one round are in the order of measurement. Consecutive times are correlated, because they have similar
@@ -97,9 +97,9 @@ void statistics_keep(const double *times, size_t n, double *scratch, double *str
 
 /* -- comparing -- */
 
-/* Sets *low and *high to the 99 % confidence interval of the median of all times, whose ends are two of the sorted
- * stretches: the number of stretches below the true median has a binomial distribution. `scratch` has room for the
- * stretches. */
+/* Sets *low and *high to the 99 % confidence interval of the median of all times. The ends of the interval are two of
+ * the sorted stretches, because the number of stretches below the true median has a binomial distribution. `scratch`
+ * has room for the stretches. */
 static void interval(const struct times *t, double *scratch, double *low, double *high)
 {
     double n = (double)t->nstretches, reach = (n - 2.576 * sqrt(n)) / 2 - 1;

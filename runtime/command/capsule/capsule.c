@@ -249,9 +249,9 @@ static int replay(const struct given *g, neso_context *ctx, const neso_capsule *
     return status != NESO_OK ? report(g, ctx, status) : same ? GOOD : FAILED;
 }
 
-/* Reduces the capsule. This process opens no GPU, because each try runs in a process that is forked from it, and CUDA
- * does not work in a forked process. Without --device, a launch that failed on a GPU is reduced on the emulator if it
- * also fails there; a reduction on the emulator takes a hundredth of the time. */
+/* Reduces the capsule. Each try runs in a process that is forked from this process. This process opens no GPU, because
+ * CUDA would then not work in the forked processes. Without --device, a launch that failed on a GPU is reduced on the
+ * emulator if it also fails there, because this takes a hundredth of the time. */
 static int reduce_on_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
     const char *name = named_device(g), *gpu = strstr(c->device, "(cuda") ? "cuda" : NULL;
@@ -266,7 +266,7 @@ static int reduce_on_device(const struct given *g, neso_context *ctx, const neso
 static int replay_on_device(const struct given *g, const neso_capsule *c)
 {
     neso_context *ctx;
-    /* the time limit of one try, which is needed because a changed kernel may run forever */
+    /* the time limit of one try: a changed kernel may run forever */
     const int64_t reduction_ms = 20000;
     if (!context_open(g, memory_most(), g->options[OPTION_reduce] ? reduction_ms : 0, &ctx))
         return BAD;

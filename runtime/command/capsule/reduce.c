@@ -5,8 +5,8 @@
  *     X 100 MB    =>  X 4 bytes         tries each change, and keeps it if the launch still fails in the same way
  *     40 lines        8 lines
  *
- * "In the same way" means with the same error on the same argument (on a GPU: with the same message), or, for a
- * difference between PTX and traced kernel, because of the same pass. A changed source that does not compile fails in
+ * "In the same way" means with the same error on the same argument (on a GPU: with the same message). For a difference
+ * between PTX and traced kernel, it means because of the same pass. A changed source that does not compile fails in
  * another way, so the code that changes sources need not parse Python. Each changed capsule runs in a separate
  * process, because after a fault on a GPU all later launches of the same process fail. */
 #include "runtime/command/capsule/reduce.h"
@@ -176,7 +176,7 @@ static bool reduce_sizes(struct reducer *r)
 
 /* -- memory -- */
 
-/* Sets to 0 the parts of a buffer that the failure does not need, large parts first. */
+/* Sets the parts of a buffer that the failure does not need to 0. Tries large parts first. */
 static bool zero_buffer(struct reducer *r, neso_capsule_buffer *b)
 {
     enum { LEAST = 64, STEP = 8, TRIES = 300 };
@@ -349,8 +349,8 @@ static bool reduce_options(struct reducer *r)
 
 /* -- the whole -- */
 
-/* Launches the unchanged capsule, to find whether and how its launch fails on this device. If the PTX fails and the
- * traced kernel does not, this counts as a difference between them. */
+/* Launches the unchanged capsule, to find out how its launch fails on this device, if it fails. If the PTX fails and
+ * the traced kernel does not, this counts as a difference between them. */
 static bool begin(struct reducer *r)
 {
     struct tried *x = r->tried;

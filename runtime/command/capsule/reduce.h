@@ -33,7 +33,7 @@ struct reducer {
     neso_capsule_argument *args;
     neso_capsule_buffer *buffers;
     struct block *blocks;
-    /* a launch with these properties fails in the same way as the original launch */
+    /* a launch fails in the same way as the original launch if its outcome has these values */
     neso_seen seen;
     char tag[64], name[64], pass[64];
     char on[160];   /* the description of the device */

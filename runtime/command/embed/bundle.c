@@ -5,7 +5,7 @@
  *     neso run --record launches.txt train.py              the kernels that the program launches, and their options
  *     neso bundle launches.txt -o kernels.neso             their PTX, with all variants, and the choices of autotuning
  *     neso run --bundle kernels.neso train.py              compiles nothing
- *     neso bundle --verify kernels.neso launches.txt       checks that the bundle has all of them
+ *     neso bundle --verify kernels.neso launches.txt checks that the bundle has all recorded kernels
  */
 #include "runtime/command/inspect/inspect.h"
 
@@ -70,8 +70,8 @@ static char *copy(const char *s)
     return b.s;
 }
 
-/* Returns the text of a file that a record names. If there is no file with this name, searches for it in the folder
- * of the recorded program, which imported the file. Sets `path` to the file's path. */
+/* Returns the text of a file that a record names. If there is no file with this name, searches the folder of the
+ * recorded program, because the program may have imported the file. Sets `path` to the file's path. */
 static char *read_source(const struct bundling *b, const char *name, char path[FIELD_MOST], size_t *length)
 {
     const char *slash = b->program ? strrchr(b->program, '/') : NULL;
@@ -83,7 +83,7 @@ static char *read_source(const struct bundling *b, const char *name, char path[F
     return n > 0 && n < FIELD_MOST ? read_file(path, length) : NULL;
 }
 
-/* Returns the module of a file, which it reads at the first request; NULL after a message. */
+/* Returns the module of a file; NULL after a message. The first call for a file reads the file. */
 static neso_module *module_of(struct bundling *b, const char *name)
 {
     char path[FIELD_MOST];
@@ -175,8 +175,8 @@ static int add_kernel(struct bundling *b, neso_module *module, const char *recor
     return result;
 }
 
-/* Compiles the kernel for each signature that results from o.signature by adding promises, and adds it to the
- * bundle. */
+/* Adds promises to o.signature in every way that a launch can, and compiles the kernel for each resulting signature.
+ * Adds the compiled kernels to the bundle. */
 static int add_variants(struct bundling *b, neso_module *module, const char *name, neso_compile_options o)
 {
     const char *list;
@@ -301,8 +301,8 @@ static int verify(struct bundling *b, const char *bundle)
     return result == GOOD ? GOOD : FAILED;
 }
 
-/* Reads the value of --target: names of targets, separated by commas. Replaces the commas in `list` by zeros;
- * b->targets points into it. */
+/* Reads the value of --target: names of targets, separated by commas. Replaces the commas in `list` by zeros, because
+ * b->targets points into `list`. */
 static int read_targets(struct bundling *b, char *list)
 {
     for (char *s = list; *s;) {

@@ -418,8 +418,8 @@ static int compile_one(struct embedding *e, neso_module *module, const char *ker
     return plan_read(e, image) ? GOOD : BAD;
 }
 
-/* Compiles the kernel for a signature, and its variants. Adds the variants in the order in which launches try them, as
- * in runtime/launch_plan.c: a variant that is only for some grids comes first. A kernel has at most one such
+/* Compiles the kernel for a signature, and its variants. Adds the variants in the order in which launches try them
+ * (see runtime/launch_plan.c): a variant that is only for some grids comes first. A kernel has at most one such
  * variant. */
 static int compile_signature(struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
@@ -461,10 +461,10 @@ static const char *line_like(const char *list, const char *signature)
     return *list ? list : NULL;
 }
 
-/* Compiles each signature of the list, which has one on each line. The signatures of a bundle may differ in constants
- * and types, but the signatures of one C file must not. So this function compiles only signatures that differ from
- * options->signature only in promises. If options->signature is NULL, all signatures of the list must differ only in
- * promises. */
+/* Compiles each signature of the list, which has one signature on each line. The signatures of a bundle may differ in
+ * constants and types, but the signatures of one C file must not. So this function compiles only the signatures that
+ * equal options->signature, except for promises. If options->signature is NULL, all signatures of the list must differ
+ * only in promises. */
 static int compile_all(struct embedding *e, neso_module *module, const char *kernel,
                        const neso_compile_options *options, char *list)
 {
@@ -474,7 +474,7 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     for (char *s = list, *end; *s && result == GOOD; s = end + 1) {
         end = strchr(s, '\n');
         *end = '\0';
-        /* a blank in place of a signature means that none was given, so the bundle must have only one signature */
+        /* a blank in place of a signature: no signature was given, so the bundle must have only one */
         o.signature = options->signature || *s != ' ' ? s : NULL;
         if (same_constants(s, chosen ? chosen : list))
             result = compile_signature(e, module, kernel, &o);
@@ -486,8 +486,8 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     return result;
 }
 
-/* Returns a list with only the given signature, or, with --variants, with all signatures that result from it by
- * adding promises; NULL after a message. The caller frees the list. */
+/* Returns a list with the given signature. With --variants, returns a list of all signatures that result from the
+ * given signature by adding promises. Returns NULL after a message. The caller frees the list. */
 static char *list_signatures(const struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {

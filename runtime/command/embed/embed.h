@@ -12,11 +12,11 @@
 /* One variant of a kernel in the C file. A launch uses the first variant whose promises and conditions hold. */
 struct image {
     neso_kernel *kernel;
-    struct json *whole;      /* its launch plan's JSON */
+    struct json *whole;      /* the JSON of the kernel's launch plan */
     /* the part of `whole` that a launch must execute; NULL if a launch only passes arguments */
     const struct json *plan;
-    /* '<': only for grids with at most one program per multiprocessor; '>': only for grids with more programs than CTAs
-     * of the next image fit on the GPU, if more CTAs of this image fit; 0: for all grids */
+    /* '<': only for grids with at most one program per multiprocessor. '>': only for grids with more programs than the
+     * GPU can hold CTAs of the next image, and only if the GPU can hold more CTAs of this image. 0: for all grids */
     char grids;
 };
 

@@ -37,8 +37,8 @@ struct listening {
     size_t nbefore; /* the number of stages of `build` before this compilation */
 };
 
-/* Removes the stages and notes that this compilation has added so far. Called when the kernel needs too much shared
- * memory, so that all passes run again with less. */
+/* Removes the stages and notes that this compilation has added so far. Called if the kernel needs too much shared
+ * memory, because then all passes run again with a smaller limit. */
 static void forget(struct listening *l)
 {
     struct build *b = l->build;

@@ -19,8 +19,8 @@
 
 enum { FROM, TO, SIDES };
 
-/* A value that differs between the builds. If `was` is NULL, only the second build has the value; if `is` is NULL,
- * only the first. */
+/* A value that differs between the builds. If `was` is NULL, only the second build has the value. If `is` is NULL,
+ * only the first build has it. */
 struct change {
     const char *section;
     char *name;
@@ -168,8 +168,8 @@ static bool is_about_the_same(const struct json *x, const struct json *y)
            same_member(x, y, "column");
 }
 
-/* Returns decision number `index`, counted from 0, among those decisions in `list` that are about the same subject as
- * x; NULL if there is none. */
+/* Counts the decisions in `list` that are about the same subject as x, from 0. Returns number `index` of them; NULL if
+ * there is none. */
 static const struct json *find_decision(const struct json *list, const struct json *x, int index)
 {
     for (const struct json *y = list ? list->first : NULL; y; y = y->next)
@@ -217,7 +217,7 @@ static void compare_decisions(struct comparison *c)
     }
 }
 
-/* -- PTX line by line: the longest common subsequence of lines, where numbers of registers do not matter -- */
+/* -- PTX line by line: the longest common subsequence of lines without their register numbers -- */
 
 struct lines {
     char *text, **at, **key; /* `key` has each line without the numbers of its registers */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* hints.c: finds promises that would improve decisions of passes if the signature had them. The command compiles the
- * kernel with these promises, so it knows their effect.
+/* hints.c: finds promises that would improve decisions of passes if the signature had them. A promise says that an
+ * argument is a multiple of 16 (":16") or equal to 1 (":1"). The command compiles the kernel with these promises, so
+ * it knows their effect.
  *
  *     the signature as it is    *fp16, i32, i32        tma: stays a load: no dimension is contiguous
  *     with all promises         *fp16:16, i32:16, i32:1     tma: a copy through a tensor map
@@ -8,7 +9,7 @@
  *
  * The command first promises that every integer is a multiple of 16. Then, for one integer after the other, from the
  * last to the first, it promises instead that the integer is 1. The command keeps this promise if it improves a
- * decision, as is usual for the last stride of an array. A compilation takes a few milliseconds. */
+ * decision. The last stride of an array usually needs this promise. A compilation takes a few milliseconds. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -210,7 +211,7 @@ static bool same_place(const struct note *x, const struct note *y)
     return x->at.file == y->at.file && x->at.line == y->at.line && x->at.column == y->at.column;
 }
 
-/* Returns the decision in n that is of the same pass and at the same source location as x. */
+/* Returns the decision in n that the same pass made at the same source location as x. */
 static const struct note *same_question(const struct notes *n, const struct note *x)
 {
     for (size_t i = 0; i < n->n; i++)

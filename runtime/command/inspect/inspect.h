@@ -54,8 +54,8 @@ struct note {
     struct place at;
     int grade, number; /* as in neso_note */
     char *text;
-    /* `better` is the explanation of a better decision, which the pass would make with the promises in `needs`; NULL:
-     * none is known */
+    /* `better` explains a better decision. The pass would make this decision with the promises in `needs`. NULL: no
+     * better decision is known */
     char *better, *needs;
 };
 

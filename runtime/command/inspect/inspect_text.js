@@ -288,8 +288,8 @@ function keyOf(kind, s) {
     return s.replace(/%([a-z]+)\d+/g, "%$1").replace(/\$L\d+/g, "$L");
 }
 
-/* Returns pairs [i, k] of equal lines, by the longest common subsequence; an index is -1 if the other line has no
- * partner. */
+/* Returns pairs [i, k] of equal lines, by the longest common subsequence; in the pair of a line without a partner, the
+ * other index is -1. */
 function align(x, y) {
     let first = 0, xn = x.length, yn = y.length;
     const pairs = [], tail = [];

@@ -195,8 +195,7 @@ static size_t read_raw(struct profile *p, const struct table *t, size_t at, cons
 
 static void read_pages(struct profile *p, const struct table *t, const char *kernel)
 {
-    /* the kernel of the next table of --page source; if the file has only one table, no row before it names its
-     * kernel */
+    /* the kernel of the next table of --page source; a file with only one table does not name the kernel */
     const char *present = kernel;
     for (size_t i = 0; i < t->n;) {
         const struct row *r = &t->rows[i];

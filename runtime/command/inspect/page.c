@@ -27,7 +27,7 @@ void put_page(struct buffer *out, const char *data)
 }
 
 /* Appends JSON, with an escape in place of each `<`, because "</script>" in a string would end the script that
- * contains the JSON. JSON has `<` only inside of strings, where it may be an escape. */
+ * contains the JSON. In JSON, `<` occurs only in strings, and strings may contain escapes. */
 static void put_escaped(struct buffer *out, const char *json)
 {
     for (size_t n; *json; json += n) {

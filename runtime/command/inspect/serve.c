@@ -8,8 +8,8 @@
  *     GET  /events         stays open; sends an event when a file is saved
  *
  * One thread answers one request after the other, which suffices because a build takes milliseconds. The Host header
- * of a request must name this machine, and its Origin header, if there is one, must name this server, so that pages of
- * other sites cannot send requests. */
+ * of a request must name this machine. The Origin header, if there is one, must name this server. So pages of other
+ * sites cannot send requests. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <arpa/inet.h>
