@@ -2,8 +2,8 @@
 """build_wheel.py FOLDER: builds the wheel neso-triton, which contains libneso.so and, if Python's headers are installed, the
 extension.
 
-pip calls this file too (`pip install runtime/python`). It needs only Python, make and a C compiler. The wheel contains a .pth file.
-With it, every Python program of the environment uses neso in place of Triton if NESO_TRITON=1 is set.
+pip calls this file too (`pip install runtime/python`). The build needs only Python, make and a C compiler. The wheel contains a
+.pth file. This file makes every Python program of the environment use neso in place of Triton if NESO_TRITON=1 is set.
 """
 import base64
 import hashlib

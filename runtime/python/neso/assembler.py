@@ -7,7 +7,7 @@ The driver's assembler makes equally fast code, but assembles one text at a time
 and in processes that do not use a GPU. On the main thread of a program that uses its GPU, the driver assembles, because starting a process
 takes longer. NESO_PTXAS=off never runs ptxas, NESO_PTXAS=always runs it on the main thread too.
 
-nvJitLink cannot replace ptxas: it makes relocatable code, in which setmaxnreg has no effect.
+nvJitLink cannot replace ptxas, because it makes relocatable code, in which setmaxnreg has no effect.
 """
 import functools
 import hashlib
@@ -66,7 +66,8 @@ class Assembler:
 
 
 def _candidates():
-    """Yields the paths where ptxas may be installed. PyTorch's ptxas comes first: every driver that PyTorch supports loads its cubins."""
+    """Yields the paths where ptxas may be installed. PyTorch's ptxas comes first, because every driver that PyTorch supports can load its
+    cubins."""
     yield os.environ.get("TRITON_PTXAS_PATH")
     yield _beside("torch", "bin", "ptxas")
     yield shutil.which("ptxas")
@@ -93,7 +94,7 @@ def choice():
 
 @functools.lru_cache(None)
 def find():
-    """Returns the first assembler found, or None. It may be a script that calls ptxas."""
+    """Returns the first assembler found, or None. The assembler may be a script that calls ptxas."""
     for path in _candidates():
         if path and os.access(path, os.X_OK) and os.path.isfile(path):
             return Assembler(path)

@@ -2,9 +2,9 @@
 """check.py: implements python -m neso --check PROGRAM: each launch runs with neso and with the original Triton, and check.py compares the
 memory of all its tensors.
 
-Integers must be equal. A float may differ by BOUND of its type times (|x| + the root mean square of the written values), because the language
-does not define the order of sums, fused multiply-adds and approximate functions. If elements differ, the original runs once more;
-elements that differ between the original's two runs are not reported. The program continues with the original's results.
+Integers must be equal. A float x may differ by at most BOUND of its type times (|x| + the root mean square of the written values), because
+the language does not define the order of sums, fused multiply-adds and approximate functions. If elements differ, the original runs once
+more; elements that differ between the original's two runs are not reported. The program continues with the original's results.
 """
 import atexit
 import os

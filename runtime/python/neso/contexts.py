@@ -33,7 +33,8 @@ def choice():
 
 
 def show(text):
-    """Prints what a kernel prints. While `held_prints` holds texts of this thread, adds the text to them."""
+    """Prints the output of a kernel. Inside a block of `held_prints` of this thread, adds the text to the block's list
+    instead."""
     texts = getattr(_printed, "texts", None)
     if texts is None:
         sys.stdout.write(text)
@@ -43,7 +44,8 @@ def show(text):
 
 @contextlib.contextmanager
 def held_prints():
-    """A block whose prints are kept in the list that it gets. At its end what is left in the list is printed."""
+    """A context manager: in its block, prints of kernels are kept in the list that the block gets. At the end of the
+    block, the rest of the list is printed."""
     _printed.texts = texts = []
     try:
         yield texts

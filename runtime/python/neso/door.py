@@ -16,7 +16,7 @@ def is_installed():
 
 
 def install(children=True):
-    """Makes later `import triton` find neso's package; if `children` is true, also in child processes."""
+    """Makes later imports of triton find neso's package; if `children` is true, also in child processes."""
     if "triton" in sys.modules and not is_installed():
         raise ImportError("triton is imported already: call neso.install() before whatever imports triton (torch may), "
                           "or run the program by `python -m neso`")
@@ -28,8 +28,8 @@ def install(children=True):
 
 
 def path_of_children(given):
-    """Returns the folders for PYTHONPATH: that of neso's triton, that of the package neso unless it is in site-packages, then the previous
-    folders."""
+    """Returns the folders for PYTHONPATH: the folder of neso's triton; the folder of the package neso, unless the package is in
+    site-packages; then the previous folders."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     ours = [INSTEAD] if os.path.basename(package) in ("site-packages", "dist-packages") else [INSTEAD, package]
     return ours + [p for p in given.split(os.pathsep) if p and p not in ours]

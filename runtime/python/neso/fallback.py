@@ -15,8 +15,8 @@ def is_on():
 
 
 def is_refusal(e):
-    """Does the error mean that neso cannot compile the kernel? Not if a static assertion failed or shared memory is too small: these are
-    errors of the program."""
+    """Returns whether the error means that neso cannot compile the kernel. A failed static assertion and too little shared memory do not
+    count, because they are errors of the program."""
     from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 
     from .library import NesoError
@@ -24,7 +24,7 @@ def is_refusal(e):
 
 
 class Refused:
-    """Replaces a kernel that neso could not compile."""
+    """The object that represents a kernel that neso could not compile."""
 
     def __init__(self, fn, error):
         if not _refused:

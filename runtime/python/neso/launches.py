@@ -104,7 +104,8 @@ class Launcher:
         self.addresses = ctypes.cast(library._lib.neso_launch, ctypes.c_void_p).value, kernel._as_parameter_.value
 
     def _plan(self, by_place):
-        """Returns the extension's plan: for each value its argument (or its place) and its conversion. None if a plan cannot express the launch."""
+        """Returns the extension's plan, which has an argument (or a place) and a conversion for each value. Returns None if a plan cannot express
+        the launch."""
         out, kinds = bytearray(), iter(self.kernel.params)
 
         def entry(at, leaf=None):
@@ -153,7 +154,8 @@ class Launcher:
             with Lent(self.kernel.module.context, values) as values:
                 self.launch((grid_0, grid_1, grid_2), None, values)
         else:
-            values = [address_of(x) if p else x for x, p in zip(values, self.pointers)]  # a number may be a tensor without dimensions
+            values = [address_of(x) if p else x for x, p in zip(values, self.pointers)]  # an argument that is a number may be a
+                                                                                         # tensor without dimensions
             self.launch((grid_0, grid_1, grid_2), stream, values)
         if exit_hook is not None:
             exit_hook(launch_metadata)

@@ -6,7 +6,8 @@
     add = module.kernel("add", "*fp32:16, *fp32:16, *fp32:16, i32:16")
     add[(grid,)](x.data_ptr(), y.data_ptr(), z.data_ptr(), n)
 
-The library is libneso.so in this package, or else the file that NESO_LIBRARY names, or else build/libneso.so of the source tree.
+The library is libneso.so in this package. Without this file, it is the file that NESO_LIBRARY names; without NESO_LIBRARY, it
+is build/libneso.so of the source tree.
 """
 import collections
 import ctypes
@@ -49,7 +50,8 @@ class _Checked(ctypes.Structure):
 
 @CFUNCTYPE(None, c_void_p, POINTER(_Checked))
 def _report_check(_, result):
-    """Prints the result of a check of a kernel: a difference always, any other result only with NESO_PARANOID=verbose."""
+    """Prints the result of a check of a kernel. A difference is always printed, any other result only with
+    NESO_PARANOID=verbose."""
     x = result.contents
     name, text = x.kernel.decode(), x.text.decode()
     if x.verdict == 1:
@@ -155,8 +157,8 @@ def help_text(topic):
 
 
 def cache_folder():
-    """Returns the cache folder, which is also that of the command `neso`: NESO_CACHE_DIR, XDG_CACHE_HOME/neso or ~/.cache/neso; None if the
-    cache is off."""
+    """Returns the cache folder, which the command `neso` uses too: NESO_CACHE_DIR, XDG_CACHE_HOME/neso or ~/.cache/neso; None if the cache
+    is off."""
     if os.environ.get("NESO_CACHE") == "off":
         return None
     if os.environ.get("NESO_CACHE_DIR"):
@@ -166,8 +168,8 @@ def cache_folder():
 
 
 class _Guard:
-    """A context's lock: one thread at a time may use a context, except for launches. If Python collects a handle while a thread holds the lock,
-    the handle is released when that thread releases the lock."""
+    """A context's lock. Only one thread at a time may use a context, except for launches. If Python collects a handle while a thread holds the
+    lock, the handle is released when this thread releases the lock."""
 
     def __init__(self):
         self._lock, self._depth, self._dropped = threading.RLock(), 0, collections.deque()
@@ -202,8 +204,8 @@ class _Guard:
 
 
 class Context:
-    """A context of the library. `device` is "cuda", "cuda:1", "interpreter", "emulator", "best", or None to compile only. `capsules`:
-    Kernel.capsule can write launches of its kernels to files; NESO_CAPSULE writes those that fail."""
+    """A context of the library. `device` is "cuda", "cuda:1", "interpreter", "emulator", "best", or None to compile only. If
+    `capsules` is true, Kernel.capsule can write launches of its kernels to files; NESO_CAPSULE writes the launches that fail."""
 
     def __init__(self, device="best", cache=None, capsules=False):
         self._as_parameter_ = c_void_p()
@@ -312,7 +314,7 @@ class Kernel:
         the driver need not assemble the text."""
         given = [_Code(ctypes.sizeof(_Code), digest.encode(), code, len(code)) for digest, code in (codes or {}).items()]
         if _lib.neso_kernel_load_code(self, (_Code * len(given))(*given), len(given), None) != 0:
-            with self.module.context.lock:  # this call fails again, but with the whole message
+            with self.module.context.lock:  # neso_kernel_load fails too, but gives the whole message
                 self.module.context._check(_lib.neso_kernel_load(self))
 
     def _param(self, i):
@@ -330,7 +332,7 @@ class Kernel:
 
     @property
     def written(self):
-        """Returns a list with a bool for each parameter: may the kernel write through it?"""
+        """Returns a list with a bool for each parameter: whether the kernel may write through the parameter."""
         found = []
         for i in range(len(self.params)):
             p = _Param(size=ctypes.sizeof(_Param))
@@ -351,7 +353,8 @@ class Kernel:
         return {name: getattr(r, name) for name, _ in _Resources._fields_[1:]}
 
     def _refuse(self, args):
-        """Raises a TypeError that says which value does not fit its parameter, or that their number is wrong."""
+        """Raises a TypeError that names a value that does not fit its parameter, or says that the number of values is
+        wrong."""
         params = [_Param(size=ctypes.sizeof(_Param)) for _ in self.params]
         for i, p in enumerate(params):
             _lib.neso_kernel_param(self, i, ctypes.byref(p))

@@ -3,7 +3,7 @@
 compare launches (python -m neso --check).
 
 Both packages have the name `triton`, so the original's modules replace neso's in sys.modules while the original runs. original.py makes a copy
-of a kernel for the original: the same code, with globals in which the original's objects replace neso's of the same name.
+of a kernel for the original. The copy has the same code, but in its globals the original's objects replace neso's objects of the same name.
 """
 import contextlib
 import functools
@@ -96,7 +96,7 @@ def _kept(x, make):
 
 
 def _named(x):
-    """Returns the original's function or class with the name of x, if x is one of neso's."""
+    """If x is a function or class of neso, returns the original's function or class with the same name."""
     module, name = getattr(x, "__module__", None), getattr(x, "__name__", None)
     if type(x).__name__ == "TensorDescriptor" and _ours(type(x).__module__):
         kind = _module("triton.tools.tensor_descriptor").TensorDescriptor
@@ -121,7 +121,7 @@ def _dtype(x):
 
 
 class _Members(types.ModuleType):
-    """A module of the user; converts members when they are read."""
+    """A module of the user. Converts a member when it is read."""
 
     def __init__(self, module):
         super().__init__(module.__name__)
@@ -142,7 +142,7 @@ def _module_of(x):
 
 
 def _function(x):
-    """Makes a jit function of the original from one of neso's."""
+    """Makes a jit function of the original from a jit function of neso."""
     from triton.runtime.jit import JITFunction
     scope = dict(x.fn.__globals__)
     names = _all_names(x.fn.__code__) | {k for k, y in scope.items() if isinstance(y, types.ModuleType) and _ours(y.__name__)}

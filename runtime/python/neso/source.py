@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""source.py: turns a jit function into source modules that need nothing else.
+"""source.py: turns a jit function into source modules that need no other files.
 
 A JITFunction has its text and its globals. Each function becomes a small module. The module's first line imports the names of triton that the
-function uses and the functions that it calls, and assigns the values of its globals. Then follows the function's text, unchanged, on the same line as
-in the user's file, so that messages have the right line. neso gets the kernel's module, and finds the other modules by name (`neso_find`).
-source.py works with neso's triton and with the original one (tests/replay).
+function uses and the functions that it calls, and assigns the values of its globals. The function's text follows, unchanged, and on the same line as
+in the user's file, so that messages have the right line. neso gets the kernel's module, and finds the other modules by name (`neso_find`). source.py
+works with neso's triton and with the original one (tests/replay).
 """
 import ast
 import functools
@@ -185,7 +185,8 @@ class Sources:
         return self._define(value, name, "", text, scope, inspect.getsourcelines(value)[1]), name
 
     def _target_info(self):
-        """Makes the module of questions about the target, with the answers for the current one, and returns its name."""
+        """Makes the module of the functions that query the target, with the answers for the current target, and returns
+        the module's name."""
         target = tl.target_info.current_target()
         arch = target.arch if target is not None and isinstance(target.arch, int) else 0
         lines = ["import triton", "import triton.language as tl"]
@@ -196,7 +197,8 @@ class Sources:
         return "target_info"
 
     def _named_tuple(self, kind):
-        """Makes the module of a class of named tuples, with its fields and defaults, and returns its name."""
+        """Makes the module of a class of named tuples, with the fields and defaults of the class, and returns the
+        module's name."""
         if id(kind) in self.known:
             return self.known[id(kind)][1]
         module, name = f"class{len(self.known)}_{kind.__name__}", kind.__name__
@@ -209,7 +211,7 @@ class Sources:
         return module
 
     def _builtin_of_user(self, value):
-        """Makes a module of a Python function that Triton calls during compilation; with neso it becomes a function of the kernel."""
+        """Makes a module of a Python function that Triton calls during compilation. With neso, the kernel calls the function."""
         scope = inspect.getclosurevars(value).nonlocals
         inner = [x for x in scope.values() if inspect.isfunction(x)]
         value = inner[0] if len(inner) == 1 else value

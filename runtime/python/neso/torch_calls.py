@@ -2,8 +2,8 @@
 """torch_calls.py: finds PyTorch's C functions (aoti_torch_*, its stable ABI), by which the extension reads tensors, the current device and the
 current stream without Python calls.
 
-The place of an at::Tensor in its Python object is not part of that ABI. It is where a tensor's object holds the address `_cdata`; and nothing is
-used unless the functions, called on tensors at this place, agree with PyTorch's Python.
+The place of an at::Tensor in its Python object is not part of that ABI. It is the place where a tensor's object holds the address `_cdata`. The
+functions are used only if their results for tensors at this place agree with PyTorch's Python.
 """
 import ctypes
 import functools
@@ -42,7 +42,7 @@ def _addresses(torch):
 
 
 def _agrees(entries, x, offset, code):
-    """Do the functions give x's address, and the given codes of its device and type?"""
+    """Returns whether the functions give x's address, and the given codes of its device and type."""
     address, number = ctypes.c_void_p(), ctypes.c_int32(-1)
     tensor = ctypes.c_void_p(id(x) + offset)
     asked = []

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bases.c: defines, in C, the base classes of two classes of triton.runtime.jit, for the calls that a launch
- * makes:
+/* bases.c: defines, in C, the base classes of two classes of triton.runtime.jit. The base classes speed up the calls
+ * that a launch makes:
  *
  *     kernel[grid]          Indexed, of JITFunction: no Python function is called if the kernel has a Dispatch
  *     triton.cdiv(n, 128)   Folded, of ConstexprFunction: calls `fn`, without Python code of neso, on plain numbers and

@@ -20,7 +20,7 @@ enum { TABLE_MOST = 4096, CHOSEN = 5 /* the index of entry.chosen in the tuple t
 /* The objects that a dispatch owns. */
 enum held {
     NAMES,    /* a tuple of interned strings */
-    DEFAULTS, /* a tuple; the type Dispatch marks a parameter without a default */
+    DEFAULTS, /* a tuple of default values; for a parameter without a default, the type Dispatch */
     SLOW,
     REMEMBER,
     FAIL,
@@ -40,8 +40,8 @@ struct entry {
     uint64_t *words;
     PyObject *kept;   /* a tuple of the objects whose addresses are in the key's words */
     PyObject *kernel; /* the compiled kernel, which a launch returns */
-    PyObject
-        *chosen; /* of an autotuner: (the autotuner, its configuration, parameters that it sets); else NULL */
+    /* for a call through an autotuner: (the autotuner, its configuration, parameters that it sets); else NULL */
+    PyObject *chosen;
     struct plan plan;
 };
 
@@ -94,7 +94,8 @@ static int find_name(const struct dispatch *d, PyObject *name)
     return i < d->nparams ? i : -1;
 }
 
-/* Returns the parameters of a call's keywords. Calls from one place in a program have the same tuple of keywords. */
+/* Returns the parameter number of each keyword of a call. Calls from one place in a program have the same tuple of
+ * keywords. */
 static const int8_t *find_names(struct dispatch *d, const struct given *g)
 {
     if (g->keywords && g->keywords == d->last.names)
@@ -290,8 +291,8 @@ static int enter(struct dispatch *d, const struct key *k, PyObject *kernel, PyOb
 
 /* -- calls -- */
 
-/* Returns whether TRITON_DEBUG is set to a value other than "" and "0". Reads the dictionary of os.environ, which
- * takes a tenth of the time of getenv if the environment is large. */
+/* Returns whether TRITON_DEBUG is set to a value other than "" and "0". Reads the dictionary of os.environ. If the
+ * environment is large, this takes a tenth of the time of getenv. */
 static int is_debugging(const struct dispatch *d)
 {
     const char *word = NULL;
@@ -420,8 +421,8 @@ static void note_types(struct dispatch *d, PyObject *types)
     }
 }
 
-/* Calls the Python function `remember`, and adds an entry for the kernel of a slow call if the function returns how to
- * launch it: (launch, kernel, plan, globals, types) and, from an autotuner, `chosen` of the entry. */
+/* Calls the Python function `remember` after a slow call. If it returns (launch, kernel, plan, globals, types), adds
+ * an entry for the kernel. For an autotuner, the tuple also has the entry's `chosen`. */
 static int remember(struct dispatch *d, PyObject *kernel, PyObject *args, PyObject *kwargs)
 {
     PyObject *found = PyObject_CallFunctionObjArgs(d->held[REMEMBER], kernel, args, kwargs, NULL);
@@ -458,8 +459,8 @@ static PyObject *call_slow(struct bound *b, PyObject *args, PyObject *kwargs, in
 
 enum outcome { LAUNCHED, NEW_KEY, UNUSUAL };
 
-/* Makes the call in C if possible, sets *result to its result, and returns LAUNCHED. After any other outcome, Python
- * must make the call. */
+/* Makes the call in C if possible. If it succeeds, sets *result to the call's result, and returns LAUNCHED. After any
+ * other outcome, Python must make the call. */
 static enum outcome call_fast(struct bound *b, const struct given *g, PyObject **result)
 {
     struct dispatch *d = (struct dispatch *)b->dispatch;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.h: the plan that converts the arguments of Python to values for neso_launch, which both kinds of launches use.
+/* launch.h: the plan that converts the arguments of Python to values for neso_launch. Both kinds of launches
+ * (dispatch.c and launcher.c) use it.
  *
  * The extension is built against Python's stable ABI of 3.9, so that one file serves Python 3.9 and all later
  * versions. The extension is not linked with libneso: the code that makes a plan passes the address of neso_launch. */
@@ -22,9 +23,9 @@ typedef PyObject *(*vector_call)(PyObject *callable, PyObject *const *args, size
 enum { HAVE_VECTORCALL = 1 << 11 };
 #define FLAG_OF_VECTORCALL ((size_t)1 << (8 * sizeof(size_t) - 1))
 
-/* One value of a launch: the argument (in a Dispatch: the place, see key.h) that it comes from, and the kind of value
- * to which the argument is converted: 'P' an address, 'i' an integer of at most 8 bytes, 'f' a float, 'd' a double, 'h'
- * a float16, 'b' a bfloat16; '1' is the number 1, which comes from no argument. */
+/* One value of a launch. `argument` is the argument from which the value comes (in a Dispatch, the place: see key.h).
+ * `kind` is the kind of the value: 'P' an address, 'i' an integer of at most 8 bytes, 'f' a float, 'd' a double, 'h' a
+ * float16, 'b' a bfloat16. Kind '1' is the number 1, which comes from no argument. */
 struct plan_entry {
     uint8_t argument;
     char kind;
@@ -39,7 +40,7 @@ struct plan {
     struct plan_entry entries[VALUES_MOST];
 };
 
-/* Reads a function's or an object's address from Python's number. Returns 0 with an exception set on a failure. */
+/* Reads the address of a function or object from a Python int. Returns 0 with an exception set on a failure. */
 int read_address(PyObject *x, void *to);
 /* Makes a plan from the address of neso_launch, the address of the kernel, and bytes: for each value, the index of its
  * argument and its kind. Returns 0 with an exception set on a failure. */
@@ -50,15 +51,15 @@ int plan_value(char kind, PyObject *x, uint64_t *value);
  * Python function fail(status, message) creates. */
 int plan_launch(const struct plan *p, const uint32_t grid[3], void *stream, const uint64_t *values,
                 PyObject *fail);
-/* Converts Python's number for a CUstream. */
+/* Converts a Python int to a CUstream. */
 int stream_of(PyObject *x, void **stream);
 /* Reads an extent of a grid. If x is not a number from 0 to 2^32 - 1, returns 0 with an exception set. */
 int extent_of(PyObject *x, uint32_t *extent);
 
-/* Data for reading arrays of PyTorch without Python calls, by C functions of PyTorch's stable ABI (aoti_torch_*), each
- * of which returns 0 on success. `offset` is the byte offset of an at::Tensor in its Python object. The first `ntypes`
- * of the known types of arrays are read in this way. `device` or `stream` is NULL if only a Python function can return
- * it. */
+/* Data for reading tensors of PyTorch without Python calls, by C functions of PyTorch's stable ABI (aoti_torch_*).
+ * Each function returns 0 on success. `offset` is the byte offset of an at::Tensor in its Python object. The first
+ * `ntypes` of the known types of arrays are read in this way. `device` or `stream` is NULL if only a Python function
+ * can return it. */
 struct torch_calls {
     int offset, ntypes;
     int32_t (*data_ptr)(void *tensor, void **address);

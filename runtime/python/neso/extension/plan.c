@@ -12,7 +12,8 @@ int read_address(PyObject *x, void *to)
     void *address = PyLong_AsVoidPtr(x);
     if (!address && PyErr_Occurred())
         return 0;
-    memcpy(to, &address, sizeof address); /* POSIX guarantees that a function's address has the same bits */
+    /* POSIX guarantees that function pointers and object pointers have the same representation */
+    memcpy(to, &address, sizeof address);
     return 1;
 }
 
@@ -45,8 +46,9 @@ static uint64_t bits_of(char kind, double x)
     return value;
 }
 
-/* Sets *value to the bits of x, rounded to nearest even, in a float format of 16 bits with `digits` fraction bits,
- * whose least exponent is `least`: 10 and -14 for float16, 7 and -126 for bfloat16. Returns 0 if x is too large. */
+/* Rounds x to nearest even in a float format of 16 bits, and sets *value to the bits of the result. The format has
+ * `digits` fraction bits and the least exponent `least`: 10 and -14 for float16, 7 and -126 for bfloat16. Returns 0 if
+ * x is too large. */
 static int short_bits(double x, int digits, int least, uint64_t *value)
 {
     uint64_t sign = signbit(x) ? 0x8000 : 0, infinity = (uint64_t)0x7FFF >> digits << digits;

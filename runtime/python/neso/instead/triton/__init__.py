@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """neso's package `triton`: the names that programs and torch.compile import, implemented with neso's compiler.
 
-It has the interface of the version in __version__. Using a missing name raises an ImportError or AttributeError.
+The package has the interface of the version in __version__. Using a missing name raises an ImportError or
+AttributeError.
 """
 __version__ = "3.6.0"
 

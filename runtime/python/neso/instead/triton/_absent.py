@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""_absent.py: says why a module of Triton's cannot be imported. Each such import raises ModuleNotFoundError, as for a module that does not exist."""
+"""_absent.py: gives the reason why a module of Triton cannot be imported. Each such import raises ModuleNotFoundError, as for a module that does not
+exist."""
 import sys
 
 _EMBED = "`neso compile --emit c` writes C source with a compiled kernel and the functions that load and launch it"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.knobs in neso: settings. The environment has their values unless a program sets them."""
+"""triton.knobs in neso: settings. A setting has the value of its environment variable unless a program sets it."""
 import contextlib
 import dataclasses
 import importlib
@@ -16,7 +16,8 @@ propagate_env = True
 
 
 class Env:
-    """The type of `env`: a setting that is set to it has the value of its environment variable again."""
+    """The type of `env`. If a program sets a setting to `env`, the setting has the value of its environment variable
+    again."""
 
 
 env = Env()
@@ -174,7 +175,7 @@ class cache_knobs(base_knobs):
 
 @dataclasses.dataclass(frozen=True)
 class CompileTimes:
-    """How long neso took to compile a kernel, in microseconds: what compilation.listener gets."""
+    """The times that neso took to compile a kernel, in microseconds, as compilation.listener gets them."""
     ir_initialization: int  # the time until the kernel was traced to neso's IR
     lowering_stages: list   # (stage, time) for optimization and for the PTX; empty if the cache had the PTX
     store_results: int      # the time to write to caches, and to assemble

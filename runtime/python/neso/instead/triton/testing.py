@@ -45,7 +45,7 @@ def _forget(grad_to_none):
 
 
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """Returns the milliseconds that fn takes on the device. Calls fn for about `warmup` ms, then measures it for about `rep` ms, with an empty L2
+    """Returns the milliseconds that fn takes on the device. Calls fn for about `warmup` ms, then measures calls for about `rep` ms. Clears the L2
     cache before each call."""
     assert return_mode in _MODES
     active = runtime.driver.active
@@ -207,7 +207,8 @@ class Mark:
 
 
 def perf_report(benchmarks):
-    """A decorator that gives the function a method run(), which measures the benchmarks and reports the results."""
+    """A decorator that gives the function a method run(). This method measures the benchmarks and reports the
+    results."""
     return lambda fn: Mark(fn, benchmarks)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""triton._C.libtriton in neso: the names that torch uses to find out which arguments a kernel writes (ir.context, and the module that
-ASTSource.make_ir returns), and products by cuBLAS, with which programs compare their kernels."""
+"""triton._C.libtriton in neso: the names that torch uses to find the arguments that a kernel writes (ir.context, and the module that
+ASTSource.make_ir returns). Also has products by cuBLAS, with which programs compare their kernels."""
 import os
 import types
 
@@ -108,7 +108,8 @@ class _Op:
 
 
 class WrittenModule:
-    """The writes of a kernel: one store for each tensor that the kernel writes according to neso's analysis. It is not MLIR."""
+    """The writes of a kernel: one store for each tensor that the kernel writes according to neso's analysis. This module is not
+    MLIR."""
 
     def __init__(self, kernel, written):
         """written: for each tensor of the signature, in order, whether it is written."""

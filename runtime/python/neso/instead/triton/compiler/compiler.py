@@ -45,7 +45,8 @@ class ASTSource:
         return {}
 
     def make_ir(self, target, options, codegen_fns, module_map, context):
-        """Returns a module that tells torch which tensors the kernel writes; it has no other part of the IR."""
+        """Returns a module that tells torch which tensors the kernel writes. The module has no other part of the
+        IR."""
         from neso import contexts, launches
 
         from .._C.libtriton import WrittenModule
@@ -77,7 +78,7 @@ BOOLS = {"u1": "i1", "*u1": "*i1", "*ku1": "*ki1"}
 
 
 def debug_of(options):
-    """Returns neso_compile_options.debug for a kernel's options: 1 with checks of overflow, 2 without them, as Inductor asks for."""
+    """Returns neso_compile_options.debug for a kernel's options: 1 with checks of overflow; 2 without them, as Inductor requests."""
     return (1 if options.sanitize_overflow else 2) if options.debug else 0
 
 
@@ -293,7 +294,8 @@ THREADS_MOST = 1024  # of a CTA, on every GPU
 
 
 def check_options(fn, options):
-    """Raises an error for an unsupported option that affects results, and warns once about one that affects only speed."""
+    """Raises an error for an unsupported option that affects results. Warns once about an unsupported option that affects
+    only speed."""
     for p in fn.params:
         if p.is_constexpr and p.do_not_specialize:
             raise CompilationError(fn.__name__, None, f"{place_of(fn)}: error: {p.name} marked as constexpr and listed in do_not_specialize")
@@ -317,7 +319,8 @@ def compile_for_launch(src, target=None, options=None):
 
 
 def compile_or_fall_back(src, target=None, options=None):
-    """This is triton.compile. With NESO_FALLBACK=triton, the original compiles the kernels that neso refuses."""
+    """Implements triton.compile. With NESO_FALLBACK=triton, the original Triton compiles the kernels that neso
+    refuses."""
     from neso import fallback
     try:
         return compile(src, target, options)
@@ -337,7 +340,7 @@ def make_backend(target):
 
 def _context_here(target):
     """Returns the context of the current device and its name if the device matches the target; else a context that can only compile, and None.
-    The function does not make a process use its GPU if the process has not begun to, for example a compile worker."""
+    If a process does not use its GPU yet (for example, a compile worker), the function does not change this."""
     from neso import contexts
     active = driver._active
     if active is None or not is_started(active) or active.get_current_target() != target:
@@ -391,8 +394,8 @@ class CompiledKernel:
                                      "shared": resources["shared_bytes"], "triton_version": __version__, "tensordesc_meta": [],
                                      "tmem_size": 0, "launches_plainly": plain})
         self.packed_metadata = (options.num_warps, options.num_ctas, resources["shared_bytes"])
-        # The variants to assemble ahead of time: those for small grids. All other variants are for rare launches, or
-        # are useful only for some register counts of the kernel; the driver assembles them.
+        # The variants to assemble ahead of time: the variants for small grids. All other variants are for rare
+        # launches, or are useful only for some register counts of the kernel. The driver assembles these variants.
         self._variants = [v["without"] for v in plan.get("variants", [])[1:] if v.get("where", "").startswith("programs <=")]
         self._codes, self.metadata_group = {}, {}
         if keep and not on_cpu:

@@ -8,8 +8,9 @@ LINES_MOST = 12  # source lines in the text of an error, as in Triton
 class CompilationError(TritonError):
     """A kernel cannot be compiled.
 
-    src: the source text of the function; node: an object with the place in it, lineno (from 1) and col_offset (from 0); error_message: the words.
-    text: the compiler's message with the place and the source line in the user's file. Without it, the error's text has Triton's form.
+    src: the source text of the function; node: an object with the place in `src`, lineno (from 1) and col_offset (from 0); error_message: the
+    words. text: the compiler's message with the place and the source line in the user's file. Without `text`, the error's text has Triton's
+    form.
     """
 
     def __init__(self, src, node=None, error_message=None, text=None):

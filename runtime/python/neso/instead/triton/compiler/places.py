@@ -4,8 +4,8 @@
     FILE:39:7: error: unsupported operand type(s) for +: 'int' and 'str'          CompilationError at 3:4, the call in the kernel
            in helper, called at FILE:52:5                                    =>     its cause: CompilationError at 2:4, in the helper
 
-Triton counts lines from the `def` of a function, and points at the start of the smallest expression or statement that contains the fault. The error of
-a kernel has the error of the function that it calls as its cause.
+Triton counts lines from the `def` of a function, and points at the start of the smallest expression or statement that contains the fault. If the
+fault is in a function that the kernel calls, the function's error is the cause of the kernel's error.
 """
 import ast
 import re

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: MIT
-"""triton.experimental in neso: a package without modules. Importing triton.experimental.gluon says why (triton/_absent.py)."""
+"""triton.experimental in neso: a package without modules. The error of an import of triton.experimental.gluon gives the reason
+(triton/_absent.py)."""

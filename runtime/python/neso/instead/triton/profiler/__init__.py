@@ -35,12 +35,12 @@ def start(name=None, *, context="shadow", data="tree", backend=None, mode=None, 
 
 
 def activate(session=None):
-    """Lets a session (by default all) record."""
+    """Resumes the recording of a session (by default all)."""
     _recorder.switch(session, True)
 
 
 def deactivate(session=None):
-    """Lets a session (by default all) not record; it keeps what it has."""
+    """Stops the recording of a session (by default all), which keeps its data."""
     _recorder.switch(session, False)
 
 

@@ -28,7 +28,7 @@ def _metric(word):
 
 
 def _inclusive(node):
-    """Adds to each node its numbers with those of the nodes below it, as node["all"]."""
+    """Sets node["all"], for each node, to the sums of its numbers and the numbers of the nodes below it."""
     total = {k: x for k, x in node["metrics"].items() if not isinstance(x, str)}
     for child in node["children"]:
         for k, x in _inclusive(child).items():
@@ -38,7 +38,8 @@ def _inclusive(node):
 
 
 def _kept(node, keep):
-    """Returns the node with those below it that `keep` takes, or that have such nodes below them; None if there are none."""
+    """Returns the node with the nodes below it that `keep` accepts, or that have such nodes below them; None if there are
+    none."""
     children = [x for x in (_kept(child, keep) for child in node["children"]) if x]
     return {**node, "children": children} if children or keep(node) else None
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """triton.runtime._allocation in neso: allocators of workspaces.
 
-neso's kernels need no workspace: a program can set and read an allocator, which is never called.
+A program can set and read an allocator. The allocator is never called, because neso's kernels need no workspace.
 """
 from contextvars import ContextVar
 

@@ -68,7 +68,7 @@ class Config:
 
 
 class _Choices(dict):
-    """An autotuner's choices by their keys. A change also changes which kernels are launched in C."""
+    """An autotuner's choices by their keys. A change of a choice also changes the kernel that is launched in C."""
 
     def __init__(self, tuner):
         super().__init__()
@@ -181,7 +181,7 @@ class Autotuner(*INDEXED, KernelInterface):
         return fn, hashlib.sha256("-".join(parts).encode()).hexdigest()
 
     def check_disk_cache(self, tuning_key, configs, bench_fn):
-        """Returns True if it has found, and taken over, the times that an earlier process measured."""
+        """Returns True if it has found the times that an earlier process measured, and uses them."""
         if not tuning_key or any(c.pre_hook for c in configs):
             bench_fn()
             return False
@@ -325,7 +325,7 @@ _run = Autotuner.run
 
 
 def make_tuned(tuner):
-    """Returns the object that launches in C what an autotuner has chosen before; False if that cannot be done."""
+    """Returns the object that launches an autotuner's earlier choices in C; False if this is not possible."""
     fn = tuner.fn
     values = {name for c in tuner.configs for name in c.kwargs}
     names = [p.name for p in fn.params]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""triton.runtime.build in neso: builds Python modules from C for programs that ask for it. neso's own launches need none."""
+"""triton.runtime.build in neso: builds Python modules from C for programs that request this. neso's own launches need no
+such module."""
 import hashlib
 import importlib.util
 import logging

@@ -4,7 +4,7 @@
     kernel[grid](x, y, n, BLOCK=512)
        arguments ─► types and promises (specialize_impl) ─► a compiled kernel of the device ─► launch
 
-Python never executes a kernel's body: neso's library gets its text (neso/source.py).
+Python never executes a kernel's body: neso's library compiles the text of the body (neso/source.py).
 """
 import ast
 import copy
@@ -242,7 +242,7 @@ class _Locals(ast.NodeVisitor):
 
 class _Dependencies(ast.NodeVisitor):
     """Collects the current values of the globals that a function reads, and a digest of the functions that it calls. As in Triton, an assignment
-    hides a global from there on: before it, the name is the global's."""
+    hides a global only in the code after the assignment."""
 
     def __init__(self, fn):
         self.fn = fn
@@ -462,7 +462,7 @@ def _without_callables(x):
 
 
 class _Kernels(dict):
-    """Compiled kernels by their keys. Removing one also removes it from the table of launches in C."""
+    """Compiled kernels by their keys. Removing a kernel also removes it from the table of launches in C."""
 
     def __init__(self, fn):
         super().__init__()
@@ -717,8 +717,8 @@ def make_dispatch(fn):
 
 
 def dispatch_of(fn, defaults, flags, slow, remember, run):
-    """Returns a Dispatch for calls with the parameters of fn: `slow` makes a call that it does not know, `remember` says how it launches the call in C
-    from then on, and `run` is the method that kernel[grid](...) calls unless a program has replaced it."""
+    """Returns a Dispatch for calls with the parameters of fn. `slow` makes a call that the Dispatch does not know. `remember` returns the data with
+    which the Dispatch launches such a call in C from then on. `run` is the method that kernel[grid](...) calls unless a program has replaced it."""
     active, runtime = driver.active, knobs.runtime
     watched = (fn.pre_run_hooks, runtime.launch_enter_hook.calls, runtime.launch_exit_hook.calls, knobs._replaced)
     names = tuple(sys.intern(p.name) for p in fn.params)

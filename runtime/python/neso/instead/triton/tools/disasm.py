@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""triton.tools.disasm in neso: lists the machine code of a cubin, by cuobjdump of NVIDIA's toolkit (TRITON_CUOBJDUMP_PATH), with what each
-instruction's encoding says about scheduling:
+"""triton.tools.disasm in neso: lists the machine code of a cubin, by cuobjdump of NVIDIA's toolkit (TRITON_CUOBJDUMP_PATH), with the data
+about scheduling in each instruction's encoding:
 
     --:-:0:Y:2      LDG.E R2, desc[UR4][R2.64] ;
      | | | | +- cycles until the next instruction

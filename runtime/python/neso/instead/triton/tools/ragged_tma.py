@@ -3,9 +3,9 @@
 computes first and count at run time.
 
 A descriptor's bounds are fixed when the program makes it. So the ragged dimension gets MOST rows, and a block at row r of the range is
-accessed at row MOST - count + r: then rows of the range from `count` on are out of bounds. Two additional outer dimensions compensate for
+accessed at row MOST - count + r. Rows of the range from `count` on are then out of bounds. Two additional outer dimensions compensate for
 this offset: their indices move the address forward by first + count rows, and backward by MOST rows. The negative stride is written as 2^34
-- stride; MOST times 2^34 is a multiple of 2^64, so the address wraps around to the right one.
+- stride. MOST times 2^34 is a multiple of 2^64, so the address wraps around to the right address.
 """
 import triton
 import triton.language as tl

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """triton.backends.nvidia.driver in neso: the device and stream of a launch.
 
-They are torch's current device and stream, or, without torch, GPU 0 and the default stream. CpuDriver is
-for kernels that run on the CPU.
+A launch uses torch's current device and stream; without torch, it uses GPU 0 and the default stream. CpuDriver is for
+kernels that run on the CPU.
 """
 import functools
 import os
@@ -129,7 +129,8 @@ class CudaDriver(GPUDriver):
 
 
 class CpuUtils:
-    """The device properties that programs get without a GPU: those of an H100, the emulator's target."""
+    """The device properties that programs get without a GPU: the properties of an H100, which is the emulator's
+    target."""
 
     def get_device_properties(self, device):
         return {"max_shared_mem": 232448, "max_num_regs": 65536, "multiprocessor_count": 132, "warpSize": 32,
