@@ -5,9 +5,9 @@
 #     runtime/launch.c: static bool load(...)      =>   static bool runtime_launch__load(...)
 #     runtime/api.c:    #include "runtime/runtime.h"     =>   the header's text, once; for a table without a guard, each time
 #
-# A name that only one file uses (of a static function or variable, an enumerator, a tag) gets the file's name as a
-# prefix if another file uses the same name for something else, or if a system header may define the name. Every name
-# without an underscore may be in a system header. Macros are undefined at the end of their file. The sources are read
+# Some names are local to a file: names of static functions and variables, enumerators, tags. Such a name gets the file's
+# name as a prefix if another file uses the same name for something else, or if a system header may define the name. Every
+# name without an underscore may be in a system header. Macros are undefined at the end of their file. The sources are read
 # as tokens twice: once to find the names, and once to write them; headers are written unchanged.
 
 function words(list, set,    n, i, part) {
@@ -20,7 +20,7 @@ BEGIN {
     words("struct union enum", is_tagged)
     words("__attribute__ _Static_assert _Noreturn _Atomic PRINTF_LIKE VEC sizeof", no_name)
     words("int void char bool float double long short unsigned size_t uint64_t int64_t uint32_t int32_t", no_name)
-    # names that macros elsewhere make by pasting tokens, or that <stdatomic.h> defines
+    # names that macros in other files make by pasting tokens, or that <stdatomic.h> defines
     words("rule_widen rule_bitcast int_to_int int_to_float float_to_float memory_order", is_made)
     for (i = 1; i < ARGC; i++)
         find_names(ARGV[i])
@@ -46,8 +46,8 @@ function reset_state() {
 
 function begin_declaration() { is_static = is_typedef = has_name = has_value = 0 }
 
-# Removes the first token from `rest` and sets `token` to it, and `kind` to ident, text (blanks, comments, strings,
-# numbers) or sign.
+# Removes the first token from `rest`. Sets `token` to this token, and `kind` to ident, text (blanks, comments,
+# strings, numbers) or sign.
 function next_token() {
     kind = "text"
     if (in_comment) {

@@ -6,7 +6,7 @@
  *                              ▲                                      │ longjmp: a fatal diagnostic, a bug, no memory
  *                              └──────────────────────────────────────┘
  *
- * The code that guard calls allocates only from arenas, so a longjmp out of it leaks nothing. The messages of a
+ * The code that guard calls allocates only from arenas, so a longjmp out of this code leaks nothing. The messages of a
  * call are in the diag of its module; the context therefore keeps the module alive until the next call. */
 #include "runtime/runtime.h"
 
@@ -57,9 +57,9 @@ static void *object_new(const struct memory *mem, size_t bytes)
     return p ? memset(p, 0, bytes) : NULL;
 }
 
-/* The size limit of the freed chunks that a context keeps for its next compilation. A typical compilation needs less
- * memory than this, so it gets all its memory from the chunks that earlier compilations freed. Under AddressSanitizer
- * the pool keeps nothing, so that accesses to a released module are detected. */
+/* A context keeps freed chunks of at most this total size for its next compilation. A typical compilation needs less
+ * memory, so it gets all its memory from these chunks. Under AddressSanitizer the pool keeps nothing, so that accesses
+ * to a released module are detected. */
 #ifdef __SANITIZE_ADDRESS__
 enum { CHUNKS_KEPT_BYTES = 0 };
 #else
@@ -193,8 +193,8 @@ neso_status neso_context_create(const neso_context_options *options, neso_contex
     c->given = given;
     budget_init(&c->budget, &c->given);
     c->mem = c->budget.mem;
-    /* With an allocator or a memory limit of the user, the pool keeps nothing: the user's allocator gets every call,
-     * and the limit counts only chunks in use. */
+    /* If the user sets an allocator or a memory limit, the pool keeps nothing. So the user's allocator gets every
+     * call, and the limit counts only chunks in use. */
     c->chunks.below = &c->mem;
     c->chunks.limit_bytes = o.allocator.allocate || o.memory_limit ? 0 : CHUNKS_KEPT_BYTES;
     c->whole_limit = o.memory_limit;
@@ -365,7 +365,7 @@ static void render(void *arg)
     r->result = out.s;
 }
 
-/* Prints the messages of the last call, as `how` prints them, into the module's arena; meanwhile the arena has no
+/* Prints the messages of the last call into the module's arena. `how` prints them. While it prints, the arena has no
  * memory limit. */
 static const char *show(struct neso_context *c, void (*how)(const struct diag *d, struct text *out))
 {
@@ -524,7 +524,8 @@ static const struct source *find_source(void *ctx, struct eval *e, const char *m
     return program_find_source(e, r->find, r->user, module, r->module->context->source_limit);
 }
 
-/* Files of neso that a user may confuse with a source begin with "neso " and one of these words. */
+/* Files that neso writes, and that a user may pass by mistake as a source. Such a file begins with "neso " and one of
+ * these words. `taker` names the commands that read the file. */
 static const struct file_kind {
     const char *word, *taker;
 } file_kinds[] = {
@@ -583,7 +584,8 @@ static void read_module(void *arg)
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, r->find ? &beside : NULL);
     m->eval.step_limit = m->context->step_limit;
     m->object = eval_file(&m->eval, m->source, stem(&m->arena, r->name), NULL);
-    /* the imports are done, and the caller's `find` must not be called after this function returns */
+    /* this host has no `find`: the imports are done, and the caller's `find` must not be called after this function
+     * returns */
     m->printer = (struct host){.ctx = m->context, .definitions_only = true, .write = write_static_print};
     m->eval.host = &m->printer;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.c: writes, reads and joins bundles. A bundle is one file with the PTX and launch plans of kernels, for
- * programs that must compile nothing.
+/* bundle.c: writes, reads and joins bundles. A bundle is one file with the PTX and launch plans of kernels. A program
+ * that uses a bundle compiles nothing.
  *
  *     neso bundle 1
  *     compiler 7d03...                  the version of neso that made the bundle; only it can read the launch plans
@@ -17,10 +17,10 @@
  *     ...
  *     sum 9f86...                       SHA-256 of all preceding bytes
  *
- * A record consists of such keys without the contents of entries: `neso bundle` compiles a record into a bundle, and
- * neso_bundle_check compares a bundle with a record. The field `source` is a digest of the traced IR, so an edited
- * kernel does not match. A context that uses a bundle compiles nothing: it reads a kernel from the bundle, or reports
- * which fields of the kernel's key differ from those of the most similar entry. */
+ * A record lists the keys of entries without their contents: `neso bundle` compiles a record into a bundle, and
+ * neso_bundle_check compares a bundle with a record. The field `source` of a key is a digest of the traced IR, so the
+ * key of an edited kernel is different. A context that uses a bundle compiles nothing: it reads a kernel from the
+ * bundle, or reports which fields of the kernel's key differ from those of the most similar entry. */
 #include "runtime/bundle.h"
 #include "runtime/runtime.h"
 
@@ -503,8 +503,9 @@ static bool read_code(struct arena *a, struct lines at, const char *name, const 
     return false;
 }
 
-/* Returns the name of the code that k's options select in an entry. Without options.skip, this is "kernel"; with
- * it, the name of the variant that is compiled without exactly these passes, or NULL if there is no such variant. */
+/* Returns the name of the code that k's options select in an entry. Without options.skip, this name is "kernel". With
+ * options.skip, it is the name of the variant that is compiled without exactly these passes; NULL if there is no such
+ * variant. */
 static const char *code_of(const struct neso_kernel *k)
 {
     if (!k->options.skip)
@@ -576,7 +577,7 @@ void bundle_take(struct neso_kernel *k, const struct func *f)
 
 /* -- kernels without a source -- */
 
-/* Copies a signature without the blanks outside of string literals, for comparisons in which blanks do not matter. */
+/* Copies a signature without the blanks outside of string literals, because blanks do not matter in a comparison. */
 static const char *without_blanks(struct arena *a, const char *s, size_t n)
 {
     struct text t;
@@ -646,8 +647,8 @@ static void take_as(struct neso_kernel *k, const struct bundle_entry *e, struct 
     take(k, e);
 }
 
-/* For options without a signature: reads the only entry that matches the other options, or reports an error if several
- * match. Returns false if no entry matches. */
+/* If the options have no signature, reads the only entry that matches the other options. Reports an error if several
+ * entries match. Returns false if no entry matches. */
 static bool find_only(struct neso_kernel *k)
 {
     const struct bundle *b = &k->module->context->bundle;
@@ -790,8 +791,8 @@ static void check_key(struct check *c, const char *key, const char *name)
     refuse(c->module, name, key, near);
 }
 
-/* Returns whether a field of a record describes how the record was made, or the choice. Such fields are not part of a
- * key. */
+/* Returns whether a field of a record is not part of a key: it describes how the record was made, or it is the choice
+ * of autotuning. */
 static bool is_remark(const struct cache_field *x)
 {
     static const char *const words[] = {"neso", "program", "file", "chosen"};

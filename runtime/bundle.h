@@ -35,15 +35,16 @@ void bundle_close(struct bundle *b, const struct memory *mem);
 void bundle_record(struct neso_kernel *k, const struct func *f, struct text *out);
 /* Appends a bundle whose only kernel is k. The PTX of k must exist. */
 void bundle_write(struct neso_kernel *k, const struct func *f, struct text *out);
-/* Sets k's PTX and launch plan from the context's bundle; f is the traced IR. If the bundle has no entry for k, reports
- * an error that shows which fields of k's key differ from the nearest entry's. */
+/* Sets k's PTX and launch plan from the context's bundle; f is the traced IR. If the bundle has no entry for k,
+ * reports an error that shows which fields of k's key differ from the key of the most similar entry. */
 void bundle_take(struct neso_kernel *k, const struct func *f);
 /* Like bundle_take, for a kernel of neso_module_from_bundle, which has no source: k->name and k->options select the
  * entry. */
 void bundle_find(struct neso_kernel *k);
 /* Lists the signatures that the bundle has for k's name and options. */
 void bundle_signatures(struct neso_kernel *k, struct text *out);
-/* Returns name number `index` in the list of the different names of the bundle's kernels; NULL past the end. */
+/* Returns name number `index` in the list of the names of the bundle's kernels, which contains each name once; NULL
+ * past the end. */
 const char *bundle_kernel(const struct neso_module *m, size_t index);
 /* Returns the choice of autotuning (*length bytes) that the context's bundle has for a key (see host/tune.c). If
  * there is none, reports an error and returns NULL. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cache.c: stores entries of the cache on disk, one file for each entry, whose name is the digest of its key.
+/* cache.c: stores each entry of the cache in a separate file on disk. The file's name is the digest of the entry's
+ * key.
  *
  *     FOLDER/6d1f…c2.neso:   "neso cache 1\n"  key  "\n"  payload  digest of all preceding bytes
  *
@@ -213,8 +214,8 @@ void cache_write(const struct disk_cache *c, const char *key, const void *payloa
         unlink(mine);
         return;
     }
-    /* Counting the entries of a large folder takes long. So a writer counts them only if its entry is large
-     * relative to the limit, or if the last digit of the entry's file name is 0, as for one entry in 16. */
+    /* Counting the entries of a large folder takes long. So a writer counts them only if its entry is large relative
+     * to the limit, or if the last digit of the entry's file name is 0. This digit is 0 for one entry in 16. */
     if (bytes > c->limit_bytes / 64 || ends_with(path, "0.neso"))
         make_room(c);
 }

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* The number of registers that is reported for a kernel that no driver has assembled and for which neso has no count.
- * This number is not 0, because programs divide by it. */
+/* The reported number of registers if no driver has assembled the kernel and neso has not counted its registers. The
+ * number is not 0, because programs divide by it. */
 enum { REGISTERS_USUAL = 32 };
 
 static struct neso_kernel *kernel_of(const struct obj *self)

@@ -168,8 +168,9 @@ bool kernel_run(struct neso_kernel *k, const struct launch *l, struct fault *f)
 static uint64_t read_value(const void *from, int bytes)
 {
     uint64_t value = 0;
-    /* Copies into the low bytes of `value`, because every machine with a GPU driver is little-endian. Each case has a
-     * constant size, because the C compiler makes one instruction of such a copy. */
+    /* Copies into the first bytes of `value`. These are the low bytes, because every machine with a GPU driver is
+     * little-endian. In each case, the size is a constant, so that the C compiler generates one instruction for the
+     * copy. */
     switch (bytes) {
     case 4: memcpy(&value, from, 4); break;
     case 8: memcpy(&value, from, 8); break;
@@ -231,8 +232,8 @@ static void error_set(struct neso_error *error, const struct neso_kernel *k, con
     snprintf(error->message + n, room - n, "%.*s [%s]", (int)(room - n - length - 4), text, tag);
 }
 
-/* Launches under the limits of the context. `how` has the members of the launch that do not come from the other
- * arguments. */
+/* Launches under the limits of the context. Fills in a copy of `how`, which has the members of the launch that do not
+ * come from the other arguments. */
 static neso_status start(neso_kernel *kernel, const uint32_t grid[3], const struct launch *how,
                          const void *const *args, const neso_launch_options *options, neso_error *error)
 {

@@ -10,8 +10,8 @@
  *                                  not suffice, without any maps; the first launch that needs it compiles it
  *
  * Two more variants may exist. If a grid has no more programs than the GPU has SMs, the launcher uses the variant in
- * which each CTA runs one program. If a grid has more programs than CTAs fit on the GPU, and more CTAs fit without the
- * producer's warp, the launcher uses the variant without a producer.
+ * which each CTA runs one program. If a grid has more programs than the GPU can hold CTAs, and the GPU can hold more
+ * CTAs that lack the producer's warp, the launcher uses the variant without a producer.
  *
  * The maps of recent launches are kept in slots, which threads read without a lock, so launches do not wait for
  * each other. Each slot has a sequence count, which is odd while a thread writes to the slot:
@@ -41,12 +41,12 @@ struct fallback {
     enum variant which;
     enum rows rows; /* the alignment of rows for which the fallback is compiled */
     struct rebuild made;
-    /* the loaded code; NULL if it cannot be loaded, for the reason in `why`, or would be useless (is_pointless) */
+    /* the loaded code; NULL if it cannot be loaded (`why` has the reason), or if it would be useless (is_pointless) */
     void *loaded;
     struct fault why;
-    bool is_missing; /* the kernel's bundle does not have it */
+    bool is_missing; /* the kernel's bundle does not have this fallback */
     struct map_cache *_Atomic maps;
-    _Atomic int ctas; /* how many of its CTAs fit on an SM; 0: not yet counted */
+    _Atomic int ctas; /* how many CTAs of this fallback fit on an SM; 0: not yet counted */
 };
 
 /* One of the compiled variants among which a launch chooses. */
@@ -196,8 +196,8 @@ static int ctas_of(const struct neso_kernel *k, void *loaded, int threads, int s
     return regs > 0 ? target_ctas(k->device->target, threads, regs, shared_bytes) : 0;
 }
 
-/* Returns whether g, if it is the variant without a producer, saves no room: with as many registers as the assembler
- * gave to k, no more CTAs of g than of k would fit on an SM. */
+/* Returns whether g is a useless variant without a producer: even if the assembler gives g as few registers as k, an
+ * SM can hold no more CTAs of g than of k. */
 static bool is_pointless(const struct neso_kernel *k, const struct fallback *g)
 {
     const struct ptx_info *info = &g->made.info;
@@ -221,7 +221,7 @@ static struct fallback *make_fallback(struct neso_kernel *k, enum variant which,
     if (good)
         return g;
     g->why = *f;
-    if (f->status != NESO_OUT_OF_MEMORY) /* only after exhausted memory does the next launch try again */
+    if (f->status != NESO_OUT_OF_MEMORY) /* the next launch tries again only if memory was exhausted */
         return g;
     fallback_free(k, g);
     return NULL;
@@ -319,8 +319,8 @@ static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate 
     return c;
 }
 
-/* Reads have acquire order and writes have release order. So a reader that reads a word of a writer also reads the
- * sequence count that this writer made odd, or a later one. */
+/* Reads have acquire order and writes have release order. So if a reader reads a word that a writer has written, it
+ * also sees the odd sequence count of this writer, or a later count. */
 static bool read_slot(const struct map_cache *c, const _Atomic uint64_t *slot, const uint64_t *values,
                       uint64_t *fulfilled, uint64_t *maps)
 {
@@ -389,8 +389,9 @@ static bool find_maps(struct neso_kernel *k, const struct candidate *v, const st
 }
 
 /* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs (as clusters of two). A grid has no
- * pairs if it has at most one program for each SM; for a persistent kernel, at most one for each CTA that may be
- * resident. The two CTAs of a pair start and end together, which costs time, and in such a grid saves none. */
+ * pairs if it has at most one program for each SM. For a persistent kernel, a grid has no pairs if it has at most one
+ * program for each resident CTA. The two CTAs of a pair start and end together, which costs time. In so small a grid,
+ * pairs save no time. */
 static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
     enum { ROWS_MOST = 65535 };
@@ -411,11 +412,11 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
 }
 
 /* Returns the variant without a producer if more of its CTAs than of k's CTAs fit on an SM, and the grid has programs
- * for the additional CTAs; otherwise NULL. Compiles the variant only if at least two CTAs of k fit on an SM, if
- * registers, not shared memory, limit their number, and if one warp fewer would free enough registers for one more CTA.
- * If only one CTA of k fits, the tiles are so large that the variant may spill. If shared memory is the limit, the
- * rings are large, and threads would take longer to fill them: attention backward (D = 128, causal, 64x64) took 650 us
- * instead of 510. */
+ * for the additional CTAs; otherwise NULL. Compiles the variant only under three conditions: at least two CTAs of k
+ * fit on an SM; registers, not shared memory, limit their number; and one warp fewer frees enough registers for one
+ * more CTA. If only one CTA of k fits, the tiles are so large that the variant may spill. If shared memory is the
+ * limit, the buffers of the pipeline are large, and the threads that compute would take longer to fill them than the
+ * producer: attention backward (D = 128, causal, 64x64) took 650 us instead of 510. */
 static struct fallback *without_producer(struct neso_kernel *k, const struct launch *l, uint64_t programs)
 {
     struct fault ignored;
@@ -437,8 +438,8 @@ static struct fallback *without_producer(struct neso_kernel *k, const struct lau
     return NULL;
 }
 
-/* Chooses the variant for a launch. If the grid has at most as many programs as the GPU has SMs, and there is a
- * variant in which each CTA runs one program and CTAs form no pairs, chooses this variant, because its CTAs start
+/* Chooses the variant for a launch. Each kernel may have a variant in which each CTA runs one program and CTAs form no
+ * pairs. If the grid has at most as many programs as the GPU has SMs, chooses this variant, because its CTAs start
  * faster. */
 static struct candidate choose_variant(struct neso_kernel *k, const struct launch *l)
 {
@@ -464,8 +465,8 @@ static bool fulfils(struct neso_kernel *k, const struct candidate *v, const stru
            (find_maps(k, v, l, maps) || padded_maps(k, v->info, l, maps, workspace));
 }
 
-/* Replaces *v by a variant that more launches can use: if *v has maps, the variant without maps for stores;
- * otherwise the variant in which loops may run more than once. Returns false if there is no such variant. */
+/* Replaces *v by a variant that more launches can use. If *v has maps, this is the variant without maps for stores.
+ * Otherwise, it is the variant in which loops may run more than once. Returns false if there is no such variant. */
 static bool take_weaker(struct neso_kernel *k, struct candidate *v, const struct launch *l)
 {
     struct fault ignored;

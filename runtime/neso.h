@@ -6,14 +6,15 @@
  *     neso_kernel_compile(module, "add", &options, &kernel);  signature "*fp32:16, *fp32:16, *fp32:16, i32, 1024"
  *     neso_launch(kernel, grid, stream, args, &error);
  *
- * Results. A function that can fail returns a status. The context keeps the messages of a failed call until the
- * next call on the context: neso_error_text returns them as text, neso_diagnostic_get as data. neso_launch, which any
- * thread may call, writes its message into the caller's neso_error instead.
+ * Results. A function that can fail returns a status. The context keeps the messages of a failed call until the next
+ * call on the context. neso_error_text returns the messages as text, and neso_diagnostic_get returns them as data.
+ * neso_launch, which any thread may call, writes its message into the caller's neso_error instead.
  *
  * Ownership. The caller owns each object that a function whose name ends in `_create`, `_from_...`, `_compile` or
  * `_read` returns, and releases it by the `_release` function of its type. A kernel keeps its module alive, and a
  * module keeps its context alive, so objects may be released in any order. A returned string belongs to the object on
- * which the function was called, and lives as long as that object, unless the function's comment states otherwise.
+ * which the function was called. The string lives as long as this object, unless the function's comment states
+ * otherwise.
  *
  * Threads. Different contexts are independent. Only one thread at a time may use a context and its modules and
  * kernels. But any number of threads may call neso_launch on one kernel at the same time. The library has no global
@@ -22,8 +23,8 @@
  * The library never prints, exits or reads the environment. The library opens files only in the folder of the disk
  * cache (neso_context_options.cache). The library loads the CUDA driver (dlopen) when a context uses a GPU or the
  * caller lists GPUs. If cuBLAS is installed, the library also loads cuBLAS, for the large or timed matrix products
- * that a program computes on a GPU. Most structures start with a member `size`, so that later versions can extend
- * them. The caller sets it to sizeof the structure. An option with the value 0 selects the default. */
+ * that a program computes on a GPU. Most structures start with a member `size`, so that later versions can extend the
+ * structures. The caller sets `size` to sizeof the structure. An option with the value 0 selects the default. */
 #ifndef NESO_H
 #define NESO_H
 
@@ -114,8 +115,8 @@ typedef struct neso_context_options {
     /* The folder of the disk cache of compiled kernels. The library copies the string, and creates the folder
      * when it first needs it. NULL: no cache. */
     const char *cache;
-    /* Approximate limit of the bytes in that folder. If the folder exceeds it, the least recently used entries are
-     * removed. 0: 256 MiB. */
+    /* Approximate limit of the bytes in that folder. If the folder exceeds the limit, the least recently used entries
+     * are removed. 0: 256 MiB. */
     size_t cache_limit;
     /* 1: compiling a kernel fails if the cache lacks its PTX. The message shows in which fields the key of the most
      * similar entry differs. */
@@ -127,9 +128,9 @@ typedef struct neso_context_options {
     void (*record)(void *user, const char *text, size_t length);
     /* neso calls this function for each event (neso_event). For an event of a launch, the launching thread calls it. */
     void (*event)(void *user, neso_event event, const char *text);
-    /* neso calls this function often during a long call, from any thread that works for the call. If it returns a
-     * value other than 0, the call ends with NESO_CANCELLED, which a program cannot catch as an exception. A kernel
-     * that runs on a GPU is not interrupted. */
+    /* neso calls this function often during a long call, from any thread that works for the call. If the function
+     * returns a value other than 0, the call ends with NESO_CANCELLED, which a program cannot catch as an exception. A
+     * kernel that runs on a GPU is not interrupted. */
     int (*cancelled)(void *user);
     /* neso calls this function before each launch, to ask whether to make a capsule of the launch (see neso_capsule).
      * The function returns 0 for no capsule; 1 for a capsule only if the launch fails or its check finds a difference;
@@ -161,9 +162,9 @@ NESO_API const char *neso_context_device_text(const neso_context *context);
 /* -- bundles: kernels compiled earlier, in one file -- */
 
 /* Makes the context read kernels, their variants and choices of autotuning from a bundle (length bytes, copied)
- * instead of compiling. A call that needs a kernel or choice that the bundle lacks fails; its message shows which
- * field differs from the most similar entry. `name` names the bundle in messages. Fails with NESO_INVALID while the
- * context has modules, and if the bundle is damaged or another version of neso made it. */
+ * instead of compiling kernels. A call that needs a kernel or choice that the bundle lacks fails; its message shows
+ * which field differs from the most similar entry. `name` names the bundle in messages. Fails with NESO_INVALID while
+ * the context has modules, and if the bundle is damaged or another version of neso made it. */
 NESO_API neso_status neso_context_use_bundle(neso_context *context, const char *name, const char *text, size_t length);
 /* Returns the kernels of the context's bundle as a module without a source. For such a module, neso_kernel_compile
  * accepts only the signatures in the bundle, which neso_module_variants lists. */
@@ -173,7 +174,8 @@ NESO_API neso_status neso_module_from_bundle(neso_context *context, neso_module 
 NESO_API neso_status neso_bundle_join(neso_context *context, const char *const *texts, const size_t *lengths,
                                       size_t count, const char **text, size_t *length);
 /* Checks that the context's bundle has all kernels and choices of a record. If it lacks some, returns NESO_INVALID,
- * with a message for each. Also returns NESO_INVALID if the context has no bundle or the record is malformed. */
+ * with a message for each missing kernel or choice. Also returns NESO_INVALID if the context has no bundle or the
+ * record is malformed. */
 NESO_API neso_status neso_bundle_check(neso_context *context, const char *record, size_t length);
 
 /* -- errors -- */
@@ -221,8 +223,8 @@ NESO_API neso_status neso_module_from_files(neso_context *context, const char *n
 NESO_API void neso_module_release(neso_module *module);
 /* Returns the name of kernel number `index` of the module, in source order; NULL past the end. */
 NESO_API const char *neso_module_kernel(const neso_module *module, size_t index);
-/* Like neso_module_kernel, but skips helpers. A helper is a function that returns a value, or one that other kernels
- * call and that the source does not launch. */
+/* Like neso_module_kernel, but skips helpers. A helper is a function that returns a value. A function that other
+ * kernels call, and that the source does not launch, is also a helper. */
 NESO_API const char *neso_module_entry(const neso_module *module, size_t index);
 
 /* The texts of a kernel, one for each stage of its compilation. */
@@ -249,8 +251,8 @@ typedef struct neso_note {
     /* the name of the decision (see `neso help decisions`); "line_registers" if `pass` is "registers" */
     const char *decision;
     int file, line, column; /* source location; line 0: none; file 0: the module's source */
-    /* How good the decision is: of two decisions of one pass at one location, the decision with the larger grade makes
-     * faster code. 0: the pass had no choice; -1: the decision only simplifies the IR. */
+    /* Grades two decisions of one pass at one location: the decision with the larger grade makes faster code. 0: the
+     * pass had no choice; -1: the decision only simplifies the IR. */
     int grade;
     /* The first number in `text`. For "line_registers", this is the maximum number of live 32-bit registers in the
      * source line. */
@@ -270,9 +272,9 @@ typedef struct neso_checked {
     const char *kernel, *id;
     neso_verdict verdict;
     /* For NESO_CHECK_DIFFERS: `pass` is the pass or stage of code generation that causes the difference. `pass` is
-     * "select" (instruction selection) if the difference remains whichever passes are left out, and "insert_barriers"
-     * if warps race. `without` lists, separated by commas, the passes without which later launches use the kernel; ""
-     * if there are none. */
+     * "select" (instruction selection) if the difference remains whichever passes are left out. `pass` is
+     * "insert_barriers" if warps race. `without` lists, separated by commas, the passes without which later launches
+     * use the kernel; "" if there are none. */
     const char *pass, *without;
     const char *text; /* the first difference, or why nothing was compared; lives until the callback returns */
     const char *file; /* the kernel's source and line; NULL: unknown */
@@ -288,7 +290,7 @@ typedef struct neso_compile_options {
      * promises that the argument is a multiple of 16 (for a pointer: of 16 bytes), and ":1" that it is 1. A Python
      * expression: the parameter is a constant with its value. A tuple: its entries in parentheses, "(*fp32, (i32,
      * None))"; for a named tuple, the name of its class precedes the parentheses, "Matrix(*fp16:16, (i32, i32),
-     * stride=1)". A tensor descriptor that the host makes: "tensordesc<fp16[128, 64]>", or, if it pads with NaN,
+     * stride=1)". A tensor descriptor that the host makes: "tensordesc<fp16[128, 64]>"; if it pads with NaN,
      * "tensordesc<fp16[128, 64], nan>". In "tensordesc<fp16[128, 64], - 16 16>", there is a word for each size and for
      * each stride except the last: "16" promises a multiple of 16, and "-" promises nothing. NAME=entry is the entry
      * of the parameter NAME, or of a keyword of **META. A parameter without an entry is a constant with its default
@@ -298,7 +300,7 @@ typedef struct neso_compile_options {
     int num_warps;       /* 0 means 4 */
     int num_stages;      /* 0 means 3 */
     int max_registers;   /* 0: no limit */
-    int no_fp_fusion;    /* 1: a * b + c rounds the product and the sum; 0: it may be a fused multiply-add */
+    int no_fp_fusion;    /* 1: a * b + c rounds the product and the sum; 0: a * b + c may be a fused multiply-add */
     /* 1: every sum over an axis adds its elements in an order that depends only on the kernel's source, on constants
      * and on the length of the axis. So a row of a tensor gives the same result for every grid, number of warps and
      * value of the other arguments. An atomic whose effect depends on the order in which programs run is an error. */
@@ -411,7 +413,8 @@ typedef struct neso_error {
     char message[496];
 } neso_error;
 
-/* Loads the kernel on the context's device now instead of at its first launch; the driver of a GPU also assembles it. */
+/* Loads the kernel on the context's device now instead of at its first launch; on a GPU, the driver also assembles the
+ * kernel. */
 NESO_API neso_status neso_kernel_load(neso_kernel *kernel);
 
 /* The machine code of one PTX text of a kernel: a cubin, as ptxas writes it. */
@@ -422,21 +425,21 @@ typedef struct neso_code {
     size_t length;
 } neso_code;
 
-/* Like neso_kernel_load, with three differences. Any thread may call it. The function reports a failure in `error`,
- * which may be NULL. For each PTX text, of the kernel and of the variants that later launches need, the driver loads
- * the machine code in `codes` with the text's digest; it assembles the text only if there is no such code or the
- * driver refuses the code. The function copies the codes. Only the first call with codes has this effect on later
- * loads. */
+/* Like neso_kernel_load, with three differences. Any thread may call neso_kernel_load_code. It reports a failure in
+ * `error`, which may be NULL. For each PTX text, of the kernel and of the variants that later launches need, the
+ * driver loads the machine code in `codes` with the text's digest. The driver assembles the text only if there is no
+ * such code, or if the driver refuses the code. The function copies the codes. Only the first call with codes has this
+ * effect on later loads. */
 NESO_API neso_status neso_kernel_load_code(neso_kernel *kernel, const neso_code *codes, size_t count,
                                            neso_error *error);
 
-/* Starts grid[0] x grid[1] x grid[2] program instances on `stream` (a CUstream; NULL: the default stream), and
- * returns without waiting for them. On the interpreter and the emulator, they have finished when the function
+/* Starts grid[0] x grid[1] x grid[2] program instances on `stream` (a CUstream; NULL: the default stream), and returns
+ * without waiting for them. On the interpreter and the emulator, all instances have finished when the function
  * returns. args[i] points to the value of parameter i, as for cuLaunchKernel; neso_kernel_param gives its size. The
  * value of a pointer parameter is a device address. If an argument violates a promise of the signature, returns
- * NESO_INVALID. A launch whose grid contains a 0 does nothing. `error` may be NULL. Any thread may call this
- * function. If the kernel needs tensor maps of matrices whose row pitch is not a multiple of 16 bytes, the call first
- * copies these matrices, in stream order, to memory from a pool that the device keeps. */
+ * NESO_INVALID. A launch whose grid contains a 0 does nothing. `error` may be NULL. Any thread may call this function.
+ * If the kernel needs tensor maps of matrices whose row pitch is not a multiple of 16 bytes, the call first copies
+ * these matrices, in stream order, to memory from a pool that the device keeps. */
 NESO_API neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                                  neso_error *error);
 
@@ -469,14 +472,14 @@ NESO_API void neso_context_on_print(neso_context *context, void (*write)(void *u
                                     void *user);
 
 /* These functions allocate, release, write and read memory of the context's device, for callers that have no other
- * access to it. The device memory of the interpreter and the emulator is memory of this process. A write or read
- * begins after earlier launches on the default stream have ended, and has finished when its function returns. */
+ * access to this memory. The device memory of the interpreter and the emulator is memory of this process. A write or
+ * read begins after earlier launches on the default stream have ended, and has finished when its function returns. */
 NESO_API neso_status neso_memory_allocate(neso_context *context, size_t bytes, uint64_t *address);
 NESO_API neso_status neso_memory_release(neso_context *context, uint64_t address);
 /* Lets kernels access memory of the caller until neso_memory_release(address), which does not free such memory. On a
  * CPU, kernels may access only memory from neso_memory_allocate and memory for which this function was called.
- * Returns NESO_INVALID if the memory overlaps memory that the device already has. On a GPU the function has no
- * effect: there the driver decides which memory kernels may access. */
+ * Returns NESO_INVALID if the memory overlaps memory that the device already has. On a GPU the function has no effect,
+ * because the driver decides which memory kernels may access. */
 NESO_API neso_status neso_memory_lend(neso_context *context, uint64_t address, size_t bytes);
 NESO_API neso_status neso_memory_write(neso_context *context, uint64_t address, const void *from, size_t bytes);
 NESO_API neso_status neso_memory_read(neso_context *context, void *to, uint64_t address, size_t bytes);
@@ -530,7 +533,7 @@ struct neso_capsule {
      * first one */
     const char *tag, *text;
     const char *pass, *without; /* for a difference: as in neso_checked */
-    uint32_t line;              /* of the fault or the kernel, in the first file; 0: unknown */
+    uint32_t line;              /* the line of the fault or of the kernel, in the first file; 0: unknown */
     const neso_capsule_file *files;
     size_t file_count;
     const neso_capsule_argument *arguments;
@@ -613,11 +616,11 @@ typedef enum neso_timing {
      * times are meaningless. */
     NESO_TIMING_COMPILE,
     NESO_TIMING_ONCE,    /* one run of each call */
-    /* Warm-up until the times are stable, then so many runs that the times of two builds of neso can be compared. */
+    /* Warm-up until the times are stable, then enough runs to compare the times of two builds of neso. */
     NESO_TIMING_STABLE,
-    /* Like NESO_TIMING_STABLE, but also times launches that the program does not time: of the launches with the same
-     * source location and grid, the first one. After the timing, the tensors have the contents that one launch gives
-     * them. */
+    /* Like NESO_TIMING_STABLE, but also times launches that the program does not time. If several launches have the
+     * same source location and grid, only the first is timed. After the timing, the tensors have the contents that one
+     * launch gives them. */
     NESO_TIMING_LAUNCHES
 } neso_timing;
 
@@ -682,8 +685,8 @@ typedef struct neso_run_options {
     /* Returns the text of a file that `save` wrote, or NULL if there is none. The text must stay valid until the next
      * call of this function. */
     const char *(*load)(void *user, const char *path, size_t *length);
-    /* The folder for choices of autotuning, which neso writes with `save` and reads with `load`. NULL: they are
-     * not stored. */
+    /* The folder for choices of autotuning, which neso writes with `save` and reads with `load`. NULL: choices are not
+     * stored. */
     const char *cache;
     /* 0: a program that sets os.environ['TRITON_INTERPRET'] = '1' changes the context's device to the interpreter. 1:
      * such a program does not change the device. */
@@ -692,7 +695,7 @@ typedef struct neso_run_options {
      * "FILE:LINE@3" or "FILE:LINE@1,2,0" stops the program instance with this index in the grid. NULL: stop only at
      * breakpoint() in the kernel. */
     const char *break_at;
-    /* In which part of a launch neso looks for races between program instances. 0: in the interpreter, during the
+    /* The part of a launch in which neso looks for races between program instances. 0: in the interpreter, during the
      * first 0.1 s (approximately) of processor time; 1: never; 2: in the interpreter and the emulator, during the
      * whole launch. */
     int races;
@@ -711,9 +714,9 @@ typedef struct neso_run_options {
     int check;
     void (*checked)(void *user, const neso_checked *result);
     /* On the interpreter, neso follows floats from op to op. 1: if an op makes a NaN or inf from finite numbers, and
-     * this NaN or inf is stored to memory, the launch ends with an error that shows the op and its operands. 2: if
-     * stored results lost more than `trace_bits` bits (0: half of the bits of their type) in comparison with a
-     * computation in f64, neso warns of each op at which a loss began. */
+     * this NaN or inf is stored to memory, the launch ends with an error that shows the op and its operands. 2: neso
+     * compares stored results with a computation in f64. If a result lost more than `trace_bits` bits (0: half of the
+     * bits of its type), neso warns of the op at which the loss began. */
     int trace, trace_bits;
     /* neso calls this function after each launch, outside of benchmarks, with a line of text: the kernel's name, the
      * grid, and NAME=DIGEST for each tensor. A digest is the first 16 hexadecimal digits of the SHA-256 of the bytes
@@ -723,8 +726,8 @@ typedef struct neso_run_options {
     /* On the interpreter, neso calls this function after each launch, for each load, store and atomic of the kernel.
      * The proofs assume that index arithmetic does not overflow and that divisors are positive. May be NULL. */
     void (*accessed)(void *user, const neso_access *access);
-    /* 1: on the interpreter, the debugger also stops where a value becomes a NaN, at the first time for each
-     * operation of a kernel. */
+    /* 1: on the interpreter, the debugger also stops at an operation that makes a NaN. Each operation of a kernel
+     * stops it only once. */
     int break_nan;
 } neso_run_options;
 

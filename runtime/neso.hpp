@@ -8,7 +8,7 @@
 //     scale.launch({(n + 255) / 256, 1, 1}, nullptr, x, y, n, 2.5f);
 //
 // Objects can be moved, but not copied. They may be destroyed in any order, except that a buffer must not outlive its
-// context. The rules of neso.h about threads apply. To call functions of neso.h that have no wrapper here, use the
+// context. The rules of neso.h about threads apply. To call a function of neso.h that has no wrapper here, use the
 // handle that an object's get() returns.
 #ifndef NESO_HPP
 #define NESO_HPP

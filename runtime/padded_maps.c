@@ -5,22 +5,22 @@
  *     A: 4101 x 4101 f16, rows 8202 bytes apart ──copy_rows──► workspace: rows 8320 bytes apart ◄── tensor map
  *
  * With the copy, the launch can use the code for aligned rows, which has a pipeline, a producer warp and wgmma.
- * Without it, the launch would use the fallback, which loads only 2 bytes at once. The copy takes little time: it
- * reads and writes each byte once, but the kernel loads each byte once for each tile of the other operand. A kernel
- * never uses a map to read data that it has written itself (raise_tma_load.c ensures this), so it may read the copy,
- * which lacks these writes, instead of the array. An array to which the kernel stores through a map is not copied,
- * because the stores would go to the copy.
+ * Without the copy, the launch would use the fallback, which loads only 2 bytes at once. The copy takes little time:
+ * it reads and writes each byte once, but the kernel loads each byte once for each tile of the other operand. The copy
+ * lacks the kernel's own writes to the array. The kernel may read the copy nevertheless, because a kernel never uses a
+ * map to read data that it has written itself (raise_tma_load.c ensures this). An array to which the kernel stores
+ * through a map is not copied, because the stores would go to the copy.
  *
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
  * allocation, because the copy also reads elements that this grid does not read. The copy must save more time than it
  * takes. So the estimated number of times that the grid loads each element (is_swept) must be at least 1. If the
- * fallback could copy 8 bytes at once, this number must be at least launch_pad_sweeps; if 4 bytes, half of
- * launch_pad_sweeps (row_alignment.c). */
+ * fallback could copy 8 bytes at once (row_alignment.c), this number must be at least launch_pad_sweeps. If the
+ * fallback could copy 4 bytes at once, the number must be at least half of launch_pad_sweeps. */
 #include "runtime/runtime.h"
 
 #include <stdatomic.h>
 
-/* The size of a cache line in bytes: rows of copies begin at multiples of it. */
+/* The size of a cache line in bytes. Rows of copies begin at multiples of PAD. */
 enum { PAD = 128 };
 
 /* Describes how to copy the array that v describes to address `at` in the workspace. */
@@ -74,7 +74,7 @@ static bool can_copy(struct neso_kernel *k, const struct tensor_map_values *v, c
            is_in_one_allocation(k->device, &c);
 }
 
-/* Returns the size in bytes of the workspace for all copies; 0 if no array needs a copy, if one that needs it
+/* Returns the size in bytes of the workspace for all copies; 0 if no array needs a copy, if an array that needs a copy
  * cannot be copied, or if a guard fails. Sets v to the values of all maps. */
 static uint64_t plan_copies(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l,
                             struct tensor_map_values *v)

@@ -55,11 +55,10 @@ static const char *after_string(const char *s)
     return *s ? s + 1 : s;
 }
 
-/* Prints the IR's text with simplified source locations: `@2:7:13+4/1`, where file 2 is dir/prelude.py, becomes
- * `@2:7:13+4 prelude.py`. Omits the number of the call chain (here 1), which differs between programs and does not
- * affect the PTX. If `is_portable`, also omits the numbers of files and the name of the program's file, which depend
- * on the program that contains the kernel. Only the debug information in the PTX contains these numbers and this
- * name. */
+/* Prints the IR's text with simplified source locations. If file 2 is dir/prelude.py, `@2:7:13+4/1` becomes `@2:7:13+4
+ * prelude.py`. Omits the number of the call chain (here 1), which differs between programs and does not affect the
+ * PTX. If `is_portable`, also omits the numbers of files and the name of the program's file. These depend on the
+ * program that contains the kernel, and affect only the debug information in the PTX. */
 static void simplify_places(const struct diag *d, const char *s, bool is_portable, struct text *out)
 {
     if (!is_portable)
@@ -175,8 +174,8 @@ void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *ke
     cache_write(&k->module->context->cache, key, out.s, out.len);
 }
 
-/* The state of reading the info line of an entry. The digest proves only that the entry is undamaged, not that
- * neso wrote it, so every number is also checked. */
+/* The state of reading the info line of an entry. Every number is checked, because the digest proves that the entry is
+ * undamaged, but not that neso wrote the entry. */
 struct reader {
     const char *s, *end; /* the position in the line, and the line's end */
     bool is_good;        /* all numbers read so far were present and within their bounds */

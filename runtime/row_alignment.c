@@ -2,8 +2,8 @@
 /* row_alignment.c: determines how the rows of a launch's arrays are aligned. A launch whose tensor maps cannot be
  * encoded uses a fallback kernel. The promises of the signature determine how many bytes the fallback accesses at
  * once: for f16 only 2, if the signature promises nothing about the strides. But the launcher knows the values of
- * the strides. If the rows of all arrays are aligned to 8 or to 4 bytes, it compiles the fallback for this
- * alignment; the fallback then copies rows by `cp.async` in a pipeline.
+ * the strides. If the rows of all arrays are aligned to 8 or to 4 bytes, the launcher compiles the fallback for this
+ * alignment. The fallback then copies rows by `cp.async` in a pipeline.
  *
  *     map base=[%A] extents=[%M, %K] strides=[%sam 2 *, 2]   rows of 8 bytes: 8 divides %A, 4 divides %K and %sam
  *
@@ -39,9 +39,8 @@ void rows_promise(const struct ptx_info *info, enum rows rows, int *divisible)
     }
 }
 
-/* Returns whether the launch's arguments are multiples of their divisors, and whether the divisors promise more than
- * the signature. If an argument is a multiple of 16, its divisor adds nothing, because the signature then promises a
- * multiple of 16. */
+/* Returns whether the launch's arguments are multiples of their divisors, and the divisors promise more than the
+ * signature. For an argument that the signature promises to be a multiple of 16, the divisor promises nothing more. */
 static bool is_kept(const struct ptx_info *info, const struct launch *l, const int *divisible)
 {
     bool is_news = false;

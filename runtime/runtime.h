@@ -6,8 +6,8 @@
  *                 program: a module whose host code runs, with the kernels that it launched
  *
  * A module's memory is one arena; each kernel has two more. Code that works on a module and may fail fatally runs
- * inside a call of guard(), and unwinds to it (longjmp). Any thread may call check/rebuild.c, which therefore has its
- * own setjmp.
+ * inside a call of guard(). After a fatal error, the code unwinds to guard() (longjmp). Any thread may call
+ * check/rebuild.c, which therefore has its own setjmp.
  *
  * The files of runtime/ in reading order: neso.h (the API), api.c (contexts and modules), signature.c
  * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels
@@ -75,11 +75,11 @@ struct neso_module {
     struct diag diag;
     struct interner strings;
     struct eval eval;
-    struct host printer; /* the host of `eval` after the module has been read; its only task is to pass on the
-                          * output of tl.static_print */
+    struct host printer; /* the host of `eval` after the module has been read; it only passes on the output of
+                          * tl.static_print */
     const struct source *source;
-    /* The signature of the kernel being compiled. The signature is always source 1, so that the numbers of
-     * other sources do not depend on its presence. */
+    /* The signature of the kernel being compiled. The signature is always source 1, so that the numbers of other
+     * sources are the same with and without a signature. */
     struct source *signature;
     bool is_ir;
     bool is_bundle; /* the kernels are in the context's bundle, and have no source */
@@ -97,12 +97,13 @@ struct neso_kernel {
     const char *name, *id;
     struct obj *jit; /* NULL for a kernel of an IR file */
     struct obj *object; /* the kernel's object in the host program; NULL until it is created */
-    /* this object represents all kernels of an IR file, because the caller named no kernel and requested no PTX */
+    /* this object represents all kernels of an IR file: the caller named no kernel, and requested no text after
+     * NESO_TEXT_OPT */
     bool whole_file;
     struct spec spec;
     struct neso_compile_options options; /* the options, with copied strings */
-    bool keeps_plan; /* plan_keep sets fallback_source, from which variants are compiled, even if the context has no
-                      * device */
+    bool keeps_plan; /* plan_keep sets fallback_source even if the context has no device, so that variants can be
+                      * compiled */
     struct params thresholds; /* the values of options.params */
     struct module *ir;  /* IR module of the latest build */
     struct func *traced; /* the traced IR, for a device that executes it; else NULL */
@@ -129,8 +130,8 @@ struct neso_kernel {
         struct source **files; /* the files to which its source locations refer */
         int nfiles;
     } fallback_source;
-    /* the number of the kernel's CTAs that fit on an SM; 0: not yet computed; -1: without the producer, no more CTAs
-     * would fit */
+    /* the number of the kernel's CTAs that fit on an SM; 0: not yet computed; -1: the variant without a producer is
+     * useless, because no more of its CTAs fit */
     _Atomic int ctas;
     struct map_cache *_Atomic maps;   /* made at the first launch; NULL if the plan has no maps */
     struct fallback *_Atomic variants[VARIANT_count]; /* each is NULL until a launch needs it */
@@ -233,9 +234,9 @@ bool ptx_info_read(struct arena *a, struct ptx_info *i, const struct ptx_param *
                    const char *s, const char *end);
 /* Appends a field to a key, as one line even if the value contains newlines. */
 void key_field(struct text *out, const char *name, const char *value);
-/* Adds notes to the last error: one for each field of `key`, which also shows the field's value in `nearest` if it
- * differs. `nearest` may be NULL. A difference of the field `source` is noted only if the signatures are equal,
- * because kernels with different signatures always have different IR. */
+/* Adds a note to the last error for each field of `key`. If the field's value in `nearest` differs, the note also
+ * shows that value. `nearest` may be NULL. A difference of the field `source` is noted only if the signatures are
+ * equal, because kernels with different signatures always have different IR. */
 void key_explain(struct diag *d, const char *key, const char *nearest);
 /* Returns whether the cache may store k's PTX. */
 bool ptx_cache_applies(const struct neso_kernel *k);
@@ -284,9 +285,10 @@ struct rebuild {
     const char *skip; /* the passes left out */
     jmp_buf unwind;
 };
-/* Compiles k without the passes in `without` and those in k's options.skip. The code is valid for launches in which
- * each argument i is a multiple of divisible[i]. If `divisible` is NULL, the signature's promises apply instead.
- * Returns false after errors, which are in r->diag. The caller must call rebuild_free in either case. */
+/* Compiles k without the passes in `without` and without the passes in k's options.skip. The code is valid for
+ * launches in which each argument i is a multiple of divisible[i]. If `divisible` is NULL, the signature's promises
+ * apply instead. Returns false after errors, which are in r->diag. The caller must call rebuild_free in either
+ * case. */
 bool rebuild_make(struct neso_kernel *k, struct rebuild *r, const char *without, const int *divisible,
                   struct budget *budget);
 /* Reads a variant from the kernel's bundle instead of compiling it. Returns false if the bundle lacks the variant, or
@@ -295,8 +297,8 @@ bool rebuild_read(struct neso_kernel *k, struct rebuild *r, enum variant which, 
 /* Parses k's traced IR into r without compiling it, and returns it; NULL after errors. */
 const struct func *rebuild_trace(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
 void rebuild_free(struct rebuild *r);
-/* Initializes r, whose arenas are separate from k's. Before calling rebuild_parse, the caller must set r->unwind:
- * the jmp_buf to which code that works on r jumps when memory runs out. */
+/* Initializes r. The arenas of r are separate from k's. Before calling rebuild_parse, the caller must set r->unwind.
+ * Code that works on r jumps to this jmp_buf when memory runs out. */
 void rebuild_open(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
 /* Parses a traced IR into r; NULL after errors. */
 struct func *rebuild_parse(struct neso_kernel *k, struct rebuild *r, const struct fallback_source *from);
@@ -342,8 +344,8 @@ void capsule_prepare(struct neso_kernel *k);
 
 /* -- capsule.c -- */
 
-/* Launches a kernel whose k->capsule is set. If the context's wants_capsule asks for a capsule of this launch,
- * passes one to the context's `capsule`. */
+/* Launches a kernel whose k->capsule is set. If the context's wants_capsule asks for a capsule of this launch, passes
+ * the capsule to the context's `capsule`. */
 bool capsule_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
 
 /* -- launch.c -- */
@@ -426,8 +428,8 @@ void bench_launch(struct program *p, struct eval *e, struct neso_kernel *k, cons
 /* Returns the number of bytes from the start of a tensor's first element to the end of its last element; 0 if the
  * tensor has no elements. */
 size_t tensor_span(const struct launch_tensor *t);
-/* Calls neso_run_options.launched with the digests of the tensors after launch l of kernel k. Returns false, with
- * p->fault, if the device cannot read them. */
+/* Calls neso_run_options.launched with the digests of the tensors after launch l of kernel k. If the device cannot
+ * read the tensors, sets p->fault and returns false. */
 bool digests_tell(struct program *p, struct eval *e, const struct neso_kernel *k, const struct launch *l);
 
 /* -- program.c -- */
@@ -499,7 +501,8 @@ _Noreturn void program_raise(struct eval *e, struct loc at, const struct fault *
 void host_interpret(struct program *p, struct eval *e, struct loc at);
 
 /* host_open sets p->host.import, p->host.jit_attr, p->as_pointer, p->as_pointee and p->lent; program.c sets the other
- * members. host_close frees all device memory that is not yet freed; it must be called however the program ended. */
+ * members. host_close frees all device memory that is not yet freed. It must be called even if the program ended with
+ * an error. */
 void host_open(struct program *p);
 void host_close(struct program *p);
 

@@ -33,8 +33,8 @@ struct leaf {
     size_t end;        /* end of the leaf's entry in the signature; 0 for a default */
     struct obj *block; /* block_shape of a tensor descriptor; else NULL */
     bool pads_nan;     /* the tensor descriptor pads with NaN */
-    /* if not 0: the number of promises in `divisible`, which has a bit for each size, then for each stride except the
-     * last */
+    /* the number of promises in `divisible`; 0: none. `divisible` has a bit for each size, then a bit for each stride
+     * except the last */
     int nsizes;
     uint32_t divisible;
 };
@@ -105,8 +105,8 @@ static size_t type_length(const struct entry *x)
     return n;
 }
 
-/* Returns whether the entry is meant as a type: it starts with a star, is the name of a type, or starts with a word
- * and a colon, as `i32:16` does. */
+/* Returns whether the entry is meant as a type. Such an entry starts with a star, is the name of a type, or starts
+ * with a word and a colon (`i32:16`). */
 static bool is_type(struct reader *r, const struct entry *x)
 {
     size_t n = type_length(x);
@@ -508,8 +508,8 @@ static bool is_tuple(struct reader *r, const struct entry *x, int depth)
     return false;
 }
 
-/* Returns the class of a named tuple, whose name precedes the parenthesis. If there is no such class, reports an
- * error and returns NULL. */
+/* Returns the class of a named tuple. The name of the class precedes the parenthesis. If there is no such class,
+ * reports an error and returns NULL. */
 static struct obj *read_class(struct reader *r, const struct entry *x, struct obj **names)
 {
     struct entry name = {.s = x->s, .n = tuple_name_length(x)};

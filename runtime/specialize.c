@@ -401,7 +401,8 @@ static void key_type(const struct lang_type *t, struct text *key)
 }
 
 /* Appends the key of a constant. Constants with equal keys have the same kind and the same text, so a kernel cannot
- * distinguish them. If different objects of a kind may have the same text, the key contains the object's identity. */
+ * distinguish them. For kinds whose different objects may have the same text, the key contains the object's
+ * identity. */
 static void key_const(struct call *c, struct obj *x, struct text *key)
 {
     bool is_plain = x->kind <= OBJ_tuple || x->kind == OBJ_type;
@@ -460,7 +461,7 @@ static void warn_of_difference(void *user, const neso_checked *x)
 }
 
 /* Compiles a kernel inside the guard() of the running program. Enters the kernel in the program's table before the
- * compilation; so the end of the program frees the kernel even if the compilation unwinds. */
+ * compilation. So the kernel is freed at the end of the program even if the compilation unwinds. */
 static void compile(struct call *c, void **slot)
 {
     struct program *p = c->program;
@@ -623,8 +624,7 @@ static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
 
 /* -- traces of floats -- */
 
-/* Warns of each op at which results that were stored began to lose bits. In one program, warns of each op at most
- * once. */
+/* Warns of each op at which stored results began to lose bits. Each op of a program causes at most one warning. */
 static void warn_of_losses(struct call *c, const struct float_trace *t)
 {
     for (int i = 0; i < t->nbirths; i++) {

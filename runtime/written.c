@@ -11,7 +11,7 @@
 struct written {
     struct arena *arena;
     bool *by_param; /* for each parameter of the func */
-    /* an address to which the kernel writes has an unknown origin, so it may write through every pointer */
+    /* the kernel writes to an address of unknown origin, so the kernel may write through every pointer */
     bool all;
 };
 

@@ -29,8 +29,9 @@ struct taking {
 
 /* -- ranges -- */
 
-/* Finds the range of memory into which argument `arg` points. This range is the allocation. On a GPU, it is the tensor
- * if the launch knows the tensor, because an allocation may contain many tensors. */
+/* Finds the range of memory into which argument `arg` points. On a GPU, an allocation may contain many tensors, so the
+ * range is the tensor that was passed. On a CPU, or if the launch does not know the tensor, the range is the
+ * allocation. */
 static bool find_range(const struct taking *x, int arg, struct range *r)
 {
     struct device *d = x->kernel->device;
@@ -63,8 +64,8 @@ static void add_range(struct taking *x, struct range r)
     x->ranges[x->nranges++] = r;
 }
 
-/* Returns the index of the range that contains the byte at an address, or, if none does, of the range that ends
- * there. */
+/* Returns the index of the range that contains the byte at address `at`. If no range contains this byte, returns the
+ * index of the range that ends at this address. */
 static int range_with(const struct taking *x, uint64_t at)
 {
     int ends = -1;

@@ -10,10 +10,10 @@
  *     buffer 4096 0 1 X                 bytes, skew, 1 if the contents after the launch are known; coded memory follows
  *     sum 9f86...                       SHA-256 of all preceding bytes
  *
- * Memory is coded as a list of runs. A run begins with the number 4 * length + kind, which is written 7 bits at a
- * time, in bytes of which only the last is below 128. The run's data follow: nothing for zeros, the bytes for a
- * literal, and the repeated 8 bytes for a repetition. The memory after the launch is stored as its XOR with the memory
- * before, so bytes that the launch did not change become zeros, which need almost no space. */
+ * Memory is coded as a list of runs. A run begins with the number 4 * length + kind in LEB128: each byte has 7 bits of
+ * the number, the lowest bits first, and only the last byte is below 128. The run's data follow: nothing for zeros,
+ * the bytes for a literal, and the repeated 8 bytes for a repetition. The memory after the launch is stored as its XOR
+ * with the memory before, so bytes that the launch did not change become zeros, which need almost no space. */
 #include "runtime/capsule/capsule.h"
 
 #include <stddef.h>

@@ -188,7 +188,7 @@ static bool is_device_fault(const char *tag)
     return false;
 }
 
-/* Returns whether two tags may be those of the same fault. A fault on a GPU has the tag of a driver error. This tag
+/* Returns whether two tags may describe the same fault. A fault on a GPU has the tag of a driver error. This tag
  * counts as equal to the tags of possible causes on a CPU: an access, an assertion or a trap. */
 static bool is_same_tag(const char *was, const char *is)
 {

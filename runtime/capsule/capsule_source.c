@@ -95,8 +95,8 @@ static void note_local(void *locals, const char *name)
     *map_at_ptr(locals, name) = locals;
 }
 
-/* Adds the names that occur in a tree to the wanted names, except the parameters and local variables of functions
- * that it defines. */
+/* Adds the names that occur in a tree to the wanted names, except the parameters and local variables of functions that
+ * the tree defines. */
 static void want_names(struct cutting *c, const struct ast *n, const struct map *locals)
 {
     struct ast_cursor at = {0};

@@ -17,9 +17,9 @@ enum { WINDOW_BYTES = 1 << 21, BEFORE_BYTES = 1 << 14, ALIGN = 256 };
 
 /* -- windows -- */
 
-/* Finds the memory into which argument `arg` points, whose value is the address `at`. On a CPU, or if c->is_exact,
- * this memory is the device's allocation; otherwise, it is the tensor that was passed. Returns false if the memory is
- * unknown. */
+/* Finds the memory into which argument `arg` points. The argument's value is the address `at`. On a CPU, or if
+ * c->is_exact, this memory is the device's allocation; otherwise, it is the tensor that was passed. Returns false if
+ * the memory is unknown. */
 static bool find_extent(struct checking *c, int arg, uint64_t at, uint64_t *base, uint64_t *bytes)
 {
     struct device *d = c->kernel->device;
@@ -117,8 +117,8 @@ static double draw_general(uint64_t r)
     return ldexp(x, (int)(r >> 40) % 3);
 }
 
-/* Returns a random number. One in eight is a special value of the type, such as NaN or the largest number. Special
- * values are not more frequent, because NaN or inf would then hide most other results. */
+/* Returns a random number. One number in eight is a special value of the type, such as NaN or the largest number.
+ * Special values are not more frequent, because NaN or inf would then hide most other results. */
 static double draw_adversarial(enum dtype t, uint64_t r)
 {
     const struct trace_format *k = trace_format(t);
@@ -205,8 +205,8 @@ static bool is_size(const struct checking *c, int i)
 
 /* Replaces the launch's sizes (integers for which is_size holds) by small sizes, from the smallest to the largest. A
  * new size is about one block of the kernel, plus `ragged` steps (check_draw), so that it is not a multiple of the
- * block. Equal sizes stay equal, a larger size stays larger, a product of two sizes stays their product, and every
- * size keeps its promise. */
+ * block. Equal sizes stay equal, a larger size stays larger, a product of two sizes stays their product, and a size
+ * that the signature promises to be a multiple of 16 stays a multiple of 16. */
 static void shrink_sizes(struct checking *c, int ragged)
 {
     int64_t before = -1, now = 0;

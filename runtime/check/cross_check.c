@@ -188,9 +188,8 @@ static void join(const bool *on, int n, const char *before, char *list, size_t r
 }
 
 /* Finds several passes that must all be left out to remove the difference. First leaves out every pass i for which
- * on[i] is true; returns false if the difference remains. Then, for one of these passes after the other, uses the
- * pass again unless this brings the difference back. Sets `list` to the passes that are still left out, and returns
- * true. */
+ * on[i] is true; returns false if the difference remains. Then puts these passes back one by one, except each pass
+ * that brings the difference back. Sets `list` to the passes that are still left out, and returns true. */
 static bool find_several(struct checking *c, bool *on, int n, const char *before, char *list, size_t room)
 {
     join(on, n, before, list, room);

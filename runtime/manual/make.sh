@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # make.sh NESO FOLDER: writes the manual into FOLDER: neso.md (the pages of this folder, and the pages that neso prints from its tables),
-# neso.1 for man, and neso.html by pandoc, lowdown or python3-markdown, whichever is found.
+# neso.1 for man, and neso.html by the first of pandoc, lowdown and python3-markdown that is found.
 set -e
 neso=$1 out=$2 pages=$(dirname "$0")
 mkdir -p "$out"
@@ -26,7 +26,7 @@ style='<style>body { max-width: 60em; margin: auto; padding: 1em; font-family: s
 table { border-collapse: collapse } td, th { border: 1px solid #999; padding: .2em .5em; text-align: left; vertical-align: top }
 pre { overflow-x: auto; background: #8882; padding: .5em } nav ul { margin: 0 }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #ddd } a { color: #8bf } }</style>'
-# Links between pages, and the list of contents, become links to the pages' titles.
+# Links between pages become links to the pages' titles. The list of contents has such links too.
 {
     printf '# neso\n\n'
     for page in 'tour|A tour in ten minutes' 'language|Language reference' 'debugging|Debugging' 'performance|Performance' 'embedding|Embedding' \
