@@ -31,11 +31,11 @@ struct module;
  * output, environment. */
 struct host {
     void *ctx;
-    /* If true, the evaluator executes only statements that kernels need, as it does without a host, but imports files
-     * from the program's folder. */
+    /* If true, the evaluator executes only statements that kernels need, as without a host. Unlike without a host, it
+     * imports files from the program's folder. */
     bool definitions_only;
-    /* If true, every `assert` of host code passes. Set if kernels do not run, because the values that the program
-     * checks are then not computed. */
+    /* If true, every `assert` of host code passes. Set if kernels do not run, because the program then checks values
+     * that no kernel has computed. */
     bool assertions_hold;
     /* Imports a module by its dotted name ("torch", "triton.testing", "os"); returns NULL if the host does not have the
      * module. import.c searches in this order: the modules of triton (builtins_module), the host's modules, the modules
@@ -83,7 +83,8 @@ struct call_record {
  *     struct handler h;
  *     handler_push(e, &h);
  *     if (setjmp(h.jump) == 0) { ...; handler_pop(e, &h); } else { ... h.raised ... }
- * After the jump, the handler is already popped, and the evaluator has the state in which handler_push was called. */
+ * After the jump, the handler is already popped, and the evaluator has the same state as at the call of
+ * handler_push. */
 struct handler {
     jmp_buf jump;
     struct handler *outer;
@@ -101,8 +102,8 @@ enum site_kind { SITE_statement, SITE_call, SITE_truth, SITE_int, SITE_float };
 struct host_site {
     enum site_kind kind;
     struct loc loc;
-    const char *function;   /* the function that contains the site: the kernel, or a function that is inlined into
-                             * it */
+    const char *function;   /* the function that contains the site: the kernel, or a function that is inlined into the
+                             * kernel */
     struct scope *closure;  /* the scope that contains that function's definition */
     struct obj *callee;     /* SITE_call: the called function; SITE_truth, SITE_int, SITE_float: the converted object */
     struct args args;
@@ -119,8 +120,8 @@ struct eval {
     struct arena *arena;
     struct interner *strings;
     struct diag *diag;
-    /* NULL: there is no host, and kernels are only compiled; a module that is not found is then imported as a module
-     * of unknown values */
+    /* NULL: there is no host, and kernels are only compiled. Without a host, a module that is not found is imported as
+     * a module of unknown values */
     const struct host *host;
     bool definitions_only;   /* true without a host, or if the host sets it */
     struct map modules;      /* dotted name to struct obj * */
@@ -189,7 +190,7 @@ void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct
  * defs, classes, and assignments that can be evaluated), and skips all other statements without an error. Returns the
  * module, or NULL after an error, which it reports to diag. Reports an uncaught exception of a host program as a
  * diagnostic whose notes are the traceback. If `failed` is not NULL, sets *failed to whether the program itself
- * failed, by an exception of host code or by an exit status other than 0; a syntax error or an error in a kernel does
+ * failed, by an exception of host code or by an exit status other than 0. A syntax error or an error in a kernel does
  * not count. */
 struct obj *eval_file(struct eval *e, const struct source *src, const char *module_name, bool *failed);
 struct obj *eval_expr(struct eval *e, struct scope *s, const struct ast *x);
@@ -209,15 +210,16 @@ struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct
 struct obj *eval_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 struct obj *eval_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
 struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
-/* Raises an error: in a kernel, reports it and unwinds to the statement being traced; in host code, unwinds to
+/* Raises an error. In a kernel, reports the error and unwinds to the statement being traced. In host code, unwinds to
  * the innermost `try`. `class_name` is the Python exception ("TypeError"); the message is a row of
  * ir/support/errors.h. */
 _Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name, enum error error, ...);
 /* Counts one step: a statement, or another operation that takes about as long. Raises an error if the number of steps
  * exceeds the limit. */
 void eval_step(struct eval *e, struct loc at);
-/* Counts work on data as steps: `bytes` is the length of a text that the caller searches, or NODE_BYTES for an object
- * that it prints, compares, hashes, copies or creates. A fixed number of bytes counts as one step. */
+/* Counts work on data as steps. `bytes` is the length of a text that the caller searches. For an object that the
+ * caller prints, compares, hashes, copies or creates, `bytes` is NODE_BYTES. A fixed number of bytes counts as one
+ * step. */
 void eval_work(struct eval *e, size_t bytes);
 enum { NODE_BYTES = 64 };
 void handler_push(struct eval *e, struct handler *h);
@@ -239,13 +241,13 @@ struct func *frontend_trace(struct eval *e, struct obj *jit, struct spec *spec, 
 /* Returns the location that ops and errors get for code at `at`, with the chain of inlined calls. For code of the
  * prelude, this is the location of the user's call. */
 struct loc trace_loc(const struct eval *e, struct loc at);
-bool trace_is_tensor(const struct obj *x); /* returns whether x is a tensor, or a tuple that contains one */
+bool trace_is_tensor(const struct obj *x); /* returns whether x is a tensor, or a tuple that contains a tensor */
 /* The evaluator calls the following functions if e->trace is set, for statements, names and operators whose rules in
  * kernels differ from those of plain Python. */
 enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond, struct obj **result);
 enum flow trace_for(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
 enum flow trace_while(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
-/* Traces an assignment. If value is NULL, the statement is `x: tl.constexpr` without a value: the value of a later
+/* Traces an assignment. If value is NULL, the statement is `x: tl.constexpr` without a value; the value of a later
  * assignment to x is then a constexpr. */
 void trace_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value,
                   bool annotated_constexpr);
@@ -270,8 +272,8 @@ struct obj *eval_text(struct eval *e, struct scope *s, const char *text, size_t 
 struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct args *args);
 /* Evaluates an f-string in a kernel. Returns a str, or an object whose text is computed when the kernel runs. */
 struct obj *trace_fstring(struct eval *e, struct scope *s, const struct ast *x);
-/* Returns the condition of `if x`: if x is the result of a host function, a tensor with its truth value; else x
- * itself. */
+/* Returns the condition of `if x`. If x is the result of a host function, this is a tensor with the result's truth
+ * value; otherwise, it is x itself. */
 struct obj *trace_truth(struct eval *e, struct obj *x, struct loc at);
 /* Records that the call at this location is a statement: its result is not used. */
 void trace_drop_result(struct eval *e, struct loc call);
@@ -280,8 +282,8 @@ void trace_statement(struct eval *e, struct scope *s, struct loc at);
 /* Executes the host_call op of this site, and stores its result in `result`. values[i] points to the value of operand
  * i. May raise exceptions, like any host code. */
 void host_site_run(struct eval *e, const struct host_site *site, const char *const *values, char *result);
-/* Returns a scope with variables at the site, as concrete objects that are made from `values`: if `up` is 0, the
- * variables of the site's function; otherwise, the variables of its caller `up` levels above. */
+/* Returns a scope with the variables of a function at the site. The variables are concrete objects that are made from
+ * `values`. If `up` is 0, the function is the site's function; otherwise, it is the caller `up` levels above. */
 struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values, int up);
 /* Returns the site if `up` is 0; otherwise, returns its caller `up` levels above. Sets *first to the index, in the
  * site's values, of the first value of the variables of the returned site's function. */
@@ -325,7 +327,7 @@ struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, stru
 bool is_box(const struct obj *x); /* returns whether x is a block pointer or a tensor descriptor */
 struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL if there is no such attribute */
 /* Returns whether two block pointers, or two descriptors, have the same type in Triton's language. The caller has
- * checked that both are of the same kind. The integer types of their sizes, strides and offsets may differ. */
+ * checked that both are of the same kind. The integer types of the sizes, strides and offsets may differ. */
 bool box_agrees(struct eval *e, const struct obj *x, const struct obj *with);
 /* Returns a copy of x. A size, stride or offset whose type differs between x and `with` is converted to 64 bits. */
 struct obj *box_widen(struct eval *e, struct obj *x, const struct obj *with, struct loc at);
@@ -369,7 +371,7 @@ bool section_next(const char *text, struct section *at);
 /* Executes the section with the heading `# -- SECTION` as a module with the name `name`. Returns NULL if there is no
  * such section. */
 struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name);
-/* Returns the location that a message at `at` gets: `at`, or, if `at` is unknown, the location of the latest
+/* Returns the location for a message at `at`: `at` itself; if `at` is unknown, the location of the latest
  * statement. */
 struct loc eval_place(const struct eval *e, struct loc at);
 /* If the location is in the user's code, returns it unchanged. If the location is in a section of these texts, returns

@@ -294,7 +294,7 @@ def libdevice_acos(x):
 
 # Returns the cube root of x. Computes an approximation by logarithms, and improves it by one step of Newton's method. This step
 # computes the cube of the approximation in twice the precision. If |x| < 1e-28, computes the root of 2^72 x, and divides it by
-# 2^24: rounding errors of products of tiny numbers may be too small to be represented.
+# 2^24, because rounding errors of tiny products may be too small to represent.
 @triton.jit
 def libdevice_cbrt(x):
     a = tl.abs(x)

@@ -237,8 +237,8 @@ import triton
 import triton.language as tl
 
 
-# Converts the bits of floats to integers that compare in the same order as the floats, and such integers back to the bits of
-# floats: if the sign bit is set, inverts all other bits. In this order, -0 < +0; a NaN is less than -inf or greater than +inf,
+# Converts the bits of floats to integers that compare in the same order as the floats, and also does the reverse conversion:
+# if the sign bit is set, inverts all other bits. In this order, -0 < +0; a NaN is less than -inf or greater than +inf,
 # depending on its sign.
 @triton.jit
 def order_of_bits(bits):
@@ -273,9 +273,9 @@ def index_bit(n, j):
 
 
 # Compares the two elements of each pair whose indices differ only in bit j, and swaps them if they are out of order. If i is
-# None, `descending` is the order of all pairs; otherwise, a pair is in descending order if bit i of its indices is set. The
-# partner of an element is computed as the exclusive or of the element and (x ^ partner), the exclusive or over the pair. A swap
-# of equal integers has no effect, so the comparison x > partner serves both orders.
+# None, `descending` is the order of all pairs; otherwise, a pair is in descending order if bit i of its indices is set. To
+# compute the partner of an element, takes the exclusive or of the element and (x ^ partner), the exclusive or over the pair. A
+# swap of equal integers has no effect, so the comparison x > partner serves both orders.
 @triton.jit
 def exchange(x, j, i, descending):
     shape: tl.constexpr = (x.numel >> (j + 1), 2, 1 << j)
@@ -542,8 +542,8 @@ import triton.language as tl
 
 
 # Unpacks pairs of 4-bit floats from bytes. Copies the two exponent bits of a 4-bit float to the lowest exponent bits of an f32,
-# and its mantissa bit to the highest mantissa bit. The biases of the two exponents are 1 and 127, so the product with 2^126 is
-# the value.
+# and its mantissa bit to the highest mantissa bit. The biases of the two exponents are 1 and 127, so the value is the f32 times
+# 2^126.
 @triton.jit
 def unpack_e2m1(x):
     y = tl.interleave(x & 15, x >> 4).to(tl.int32)
@@ -571,8 +571,8 @@ def unpack(x, format, packed_last, to):
 
 
 # Multiplies x, of shape [M, K], by the scales, and returns the product in type `to`. A scale of type float8e4nv is a
-# factor, and applies to 16 elements of a row; a scale in uint8 means 2^(scale - 127), or NaN if it is 255, and applies
-# to 32 elements. `name` is the name of the parameter of tl.dot_scaled.
+# factor, and applies to 16 elements of a row; a scale in uint8 means 2^(scale - 127), or NaN if it is 255; such a
+# scale applies to 32 elements. `name` is the name of the parameter of tl.dot_scaled.
 @triton.jit
 def scaled(x, scale, to, name):
     m: tl.constexpr = x.shape[0]

@@ -197,8 +197,7 @@ bool arg_axis(struct eval *e, struct obj *x, int rank, struct loc at, int *axis)
     return true;
 }
 
-/* Returns a text for messages that lists the words, each with the prefix, such as "'.ca', '.cg' or '.cv'". Skips the
- * word "". */
+/* Returns a list of the words for a message, each with the prefix: "'.ca', '.cg' or '.cv'". Skips the word "". */
 static const char *list_words(struct eval *e, const char *const *words, const char *prefix)
 {
     struct text out;

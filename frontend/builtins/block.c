@@ -51,7 +51,7 @@ static struct obj *cast_index(struct eval *e, struct obj *x, enum dtype d, struc
     return tensor_cast(e, x, lang_number(e, d, false), ROUND_none, false, at);
 }
 
-/* Converts a scalar x to a signed integer of 32 or 64 bits, but returns a Python int as it is. Returns NULL after an
+/* Converts a scalar x to a signed integer of 32 or 64 bits. Returns a Python int unchanged. Returns NULL after an
  * error, which it reports. `what` is the name of x in messages. */
 static struct obj *as_index(struct eval *e, struct obj *x, const char *what, struct loc at)
 {
@@ -150,8 +150,8 @@ struct obj *descriptor_new(struct eval *e, struct obj *const *fields)
     return box_new(e, &descriptor_class, fields);
 }
 
-/* Sets the fields that block pointers and descriptors have in common. at[0] to at[2] are the arguments base, shape
- * and strides; `block` is the argument block_shape, and block_at is its index. Returns false after an error, which it
+/* Sets the fields that block pointers and descriptors have in common. The arguments base, shape and strides are at[0]
+ * to at[2]. `block` is the argument block_shape, which has the index block_at. Returns false after an error, which it
  * reports. */
 static bool arg_array(struct eval *e, struct obj *const *at, struct obj *block, const struct args *call,
                       int block_at, struct obj **fields)
@@ -458,8 +458,8 @@ struct obj *builtin_descriptor_atomic(struct eval *e, struct obj **args, const s
     return value && !is_error(atomic_update(e, rest, call, true)) ? obj_none : obj_error;
 }
 
-/* Computes the pointers and the mask for some rows of the matrix of descriptor x. `rows`, argument i of the call,
- * contains the indices of the rows. The first column is y. Returns false after an error, which it reports. */
+/* Computes the pointers and the mask for some rows of the matrix of descriptor x, from column y on. `rows`, argument i
+ * of the call, contains the indices of the rows. Returns false after an error, which it reports. */
 static bool find_rows(struct eval *e, struct obj *x, struct obj *rows, struct obj *y, const struct args *call,
                       int i, struct obj **ptrs, struct obj **mask)
 {

@@ -426,7 +426,7 @@ bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct
     case CLASS_tensor: return x->kind == OBJ_tensor || is_block_pointer(x);
     case CLASS_tuple: return x->kind == OBJ_tuple && !is_box(x);
     case CLASS_tensor_descriptor: return is_box(x) && !is_block_pointer(x);
-    /* In a kernel, Triton passes the value of a constexpr to isinstance, not the constexpr object. */
+    /* In a kernel, Triton passes the value of a constexpr to isinstance instead of the constexpr object. */
     case CLASS_constexpr: return x->is_constexpr && !e->trace;
     case CLASS_dtype: return kind >= 0 && kind != LT_const;
     case CLASS_pointer_type: return kind == LT_ptr;

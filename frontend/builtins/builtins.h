@@ -16,7 +16,7 @@
  *   meaning     one sentence for the manual; empty in hidden rows
  *   types       the allowed types and values of the parameters
  *   errors      tags of errors.h, the most frequent ones first
- *   example     lines of code; then, after `# `, their result, if there is one, as the interpreter prints it. In
+ *   example lines of code; then, after `# `, their result as the interpreter prints it, if they have one. In
  *               kernels X and N point to the floats and the int32 1, 2, 3, 4; i = tl.arange(0, 4); x = i + 1.0.
  *
  * The last four columns are not part of the library. runtime/manual/language.c makes the manual from them, and

@@ -36,7 +36,7 @@ struct obj *builtin_static_range(struct eval *e, struct obj **args, const struct
     return range_object(e, args, call, &r);
 }
 
-/* Sets *out to the number x, argument i of the call. For None and for numbers outside of 0 to 1024, sets *out to 0, as
+/* Sets *out to the number x, argument i of the call. If x is None or a number outside of 0 to 1024, sets *out to 0, as
  * if the call did not pass the option. Returns false after an error, which it reports. */
 static bool arg_count(struct eval *e, struct obj *x, const char *name, const struct args *call, int i,
                       int *out)
@@ -189,8 +189,8 @@ static bool is_ascii(const struct obj *x)
 }
 
 /* Converts x for the op print. IR types have no signedness, so this function converts unsigned values to a wider
- * signed type. Unsigned values of 64 bits cannot be widened; the op's attribute `unsigned` marks such operands by one
- * bit each. */
+ * signed type. Unsigned values of 64 bits cannot be widened. The op's attribute `unsigned` has a bit for each operand,
+ * which marks such values. */
 static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -252,8 +252,8 @@ struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struc
 /* -- inline assembly -- */
 
 /* Skips n constraints of inline assembly and the blanks around them. Returns a pointer to the next constraint.
- * Returns NULL if a skipped constraint does not fit a register of `bits` bits. Also returns NULL if a skipped
- * constraint begins with `=` although is_result is false, or lacks the `=` although is_result is true. */
+ * Returns NULL if a skipped constraint does not fit a register of `bits` bits. A constraint of a result must begin
+ * with `=`, and no other constraint may; otherwise, the function also returns NULL. */
 static const char *skip_constraints(const char *s, int n, bool is_result, int bits)
 {
     for (; n > 0 && s; n--) {
@@ -311,8 +311,8 @@ static int items_of(struct obj **x, struct obj ***items)
     return n;
 }
 
-/* Converts the argument `args`, whose items are the assembly's inputs, to operands of one shape, and stores them in
- * x. Returns the number of operands; -1 after an error, which it reports. */
+/* Converts the items of the argument `args`, which are the assembly's inputs, to operands of one shape, and stores the
+ * operands in x. Returns the number of operands; -1 after an error, which it reports. */
 static int asm_operands(struct eval *e, struct obj **items, const struct args *call, struct obj **x)
 {
     struct loc at = arg_loc(call, 2, "args");

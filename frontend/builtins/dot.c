@@ -70,8 +70,8 @@ static bool can_give(const struct lang_type *t, const struct lang_type *out)
     return is_dtype(out, DT_f32) || (is_dtype(out, DT_f16) && (is_dtype(t, DT_f16) || is_fp8_type(t)));
 }
 
-/* Finds the result's type. For operands of f16 and fp8, the result has the type out_dtype if the call passes it;
- * otherwise, the accumulator's type if the dot may accumulate in this type; otherwise, f32. For operands of any other
+/* Finds the result's type. For operands of f16 and fp8, this is the first of three types that applies: out_dtype, if
+ * the call passes it; the accumulator's type, if the dot may accumulate in this type; f32. For operands of any other
  * type, the result has the only type in which the dot may accumulate. */
 static bool find_out_type(struct eval *e, struct dot *d, struct obj *asked, const struct obj *acc,
                           const struct args *call)

@@ -22,8 +22,8 @@ struct obj *builtin_hidden(struct eval *e, const char *name); /* finds a row who
 bool is_unsupported(const struct obj *x); /* returns whether x is a builtin of Triton that neso does not support */
 
 /* -- arguments.c: converts arguments, and reports invalid arguments -- */
-/* Returns the location of argument i of a call. `name` is the parameter's name, by which a keyword argument is
- * found. */
+/* Returns the location of argument i of a call. `name` is the parameter's name, which is needed to find a keyword
+ * argument. */
 struct loc arg_loc(const struct args *call, int i, const char *name);
 /* arg_int, arg_bool and arg_string set *out to the value of the constant x. `what` is the name of x in messages. None
  * means False in arg_bool, and "" in arg_string. The functions return false after an error, which they report. */
@@ -71,7 +71,7 @@ bool block_pointer_access(struct eval *e, struct obj *box, struct obj *boundary,
 
 /* -- memory.c -- */
 /* Implements tl.atomic_NAME; the column `data` of the builtin's row is NAME. If is_boxed, the pointers were computed
- * for a tensor descriptor's block, for which more types are allowed. */
+ * for a tensor descriptor's block. In this case, more types are allowed. */
 struct obj *atomic_update(struct eval *e, struct obj **args, const struct args *call, bool is_boxed);
 
 /* -- shape.c -- */

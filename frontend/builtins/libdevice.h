@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* libdevice.h: the functions of libdevice. builtins.h includes these rows, and describes their columns. FLOATS, INTS,
- * NUMBERS and BITS are values of the columns `types` and `errors`: for functions on floats, integers, numbers, and
- * numbers with equally many bits. */
+ * NUMBERS and BITS are values of the columns `types` and `errors`. They are for functions on floats, on integers, on
+ * numbers, and on numbers with equally many bits. */
 #define FLOATS "floats; the result is of their type, unless stated", "math-type wants-tensor"
 #define INTS "integers", "math-type wants-tensor"
 #define NUMBERS "a number or tensor", "math-type wants-tensor"

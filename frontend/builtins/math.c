@@ -201,8 +201,8 @@ struct obj *builtin_fma(struct eval *e, struct obj **args, const struct args *ca
     return tensor_binary(e, OPER_add, tensor_binary(e, OPER_mul, x[0], x[1], call->loc), x[2], call->loc);
 }
 
-/* Implements umulhi: returns the high half of the product of two integers of 32 or 64 bits, which are interpreted as
- * unsigned. */
+/* Implements umulhi: interprets two integers of 32 or 64 bits as unsigned, and returns the high half of their
+ * product. */
 struct obj *builtin_umulhi(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x"), *y = arg_tensor(e, args[1], call, 1, "y");
@@ -420,7 +420,7 @@ static enum rounding rounding_of(char letter)
 }
 
 /* Returns the rounding mode for the letter of a libdevice function on f32 (see builtin_round_toward). The mode flushes
- * subnormals to 0, because Triton links libdevice with the option for flushing. */
+ * subnormals to 0, because Triton links libdevice with the option that flushes subnormals. */
 static enum rounding flushing_of(char letter)
 {
     return letter == 'z'   ? ROUND_rz_ftz
@@ -429,8 +429,8 @@ static enum rounding flushing_of(char letter)
                            : ROUND_rn_ftz;
 }
 
-/* Builds an f64 operation that rounds to nearest. No pass may contract its products and sums to fma, as passes may do
- * for the operators * and +. */
+/* Builds an f64 operation that rounds to nearest. Passes may contract the operators * and + to an fma, but not this
+ * operation's products and sums. */
 static struct obj *round_to_nearest_f64(struct eval *e, enum opcode code, int n, struct value **opnds,
                                         struct obj **x, struct loc at)
 {
@@ -466,8 +466,8 @@ struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct
         if (!lang_equal(scalar_of(x[0]), scalar_of(x[i])))
             return wrong_type(e, call, lang_text(e, scalar_of(x[0])), x[i], arg_loc(call, i, names[i]));
     }
-    /* broadcasts x[0] with each other operand, twice: x[0] gets the common shape in the first round, and all other
-     * operands get it in the second */
+    /* broadcasts x[0] with each other operand in two rounds: x[0] gets the common shape in the first round, and all
+     * other operands get this shape in the second round */
     for (int i = 1; i < 2 * n && n > 1; i++)
         tensor_broadcast(e, &x[0], &x[i % n ? i % n : 1], call->loc);
     if (is_error(x[0]))
@@ -516,8 +516,8 @@ static bool all_pointers(const struct obj *x, const struct obj *y)
            lang_equal(scalar_of(x), scalar_of(y));
 }
 
-/* Converts x and y to one type. If one is a number and the other a tensor, the number gets the tensor's type. As an
- * exception, if the number is a float and the tensor has integers, both become floats. */
+/* Converts x and y to one type. If one operand is a number and the other a tensor, the number gets the tensor's type.
+ * Exception: if the number is a float and the tensor has integers, both operands become floats. */
 static bool promote_sides(struct eval *e, struct obj **x, struct obj **y, struct loc at)
 {
     if (all_pointers(*x, *y)) {

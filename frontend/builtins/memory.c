@@ -39,7 +39,7 @@ static struct obj *as_stored(struct eval *e, struct obj *p, const struct lang_ty
     return tensor_cast(e, p, lang_ptr(e, *stored, false), ROUND_none, false, at);
 }
 
-/* Checks that x is a scalar if p is a scalar pointer. If not, reports `error` and returns false. */
+/* If p is a scalar pointer, x must be a scalar. If it is not, reports `error` and returns false. */
 static bool check_no_block(struct eval *e, const struct obj *p, const struct obj *x, enum error error,
                            struct loc at)
 {
@@ -69,8 +69,8 @@ static bool arg_mask(struct eval *e, struct obj *x, const struct obj *p, const s
     return check_no_block(e, p, x, ERR_mask_block, at);
 }
 
-/* Reports an error if the call passes options that are only for block pointers: boundary_check (argument i of the call)
- * or padding_option (argument i + 1). Returns false after an error. */
+/* Reports an error, and returns false, if the call passes an option that is only for block pointers: boundary_check
+ * (argument i of the call) or padding_option (argument i + 1). */
 static bool check_no_block_options(struct eval *e, struct obj *boundary, struct obj *padding,
                                    const struct args *call, int i)
 {
@@ -152,8 +152,8 @@ static struct obj *load_pointers(struct eval *e, struct obj **args, const struct
     return load(e, p, mask, other, &a, call->loc);
 }
 
-/* Reports an error if x is not None. x is the argument `mask` or `other`, number i, of a load or store through a block
- * pointer. The pointer's shape and boundary_check determine the mask instead. Returns false after an error. */
+/* Reports an error if x is not None, and returns false. x is argument i (`mask` or `other`) of a load or store through
+ * a block pointer. Such an access takes no mask, because the pointer's shape and boundary_check determine the mask. */
 static bool check_no_mask(struct eval *e, struct obj *x, const char *name, const struct args *call, int i)
 {
     if (x->kind != OBJ_none)

@@ -210,7 +210,7 @@ struct obj *builtin_sum(struct eval *e, struct obj **args, const struct args *ca
     return reduce(e, &in, args[1], prelude_function(e, "_sum_combine"), args[2], call);
 }
 
-/* Returns a tensor of x's shape. Each of its elements equals the element's index along the axis. */
+/* Returns a tensor of x's shape. Each element of this tensor is its own index along the axis. */
 static struct obj *indices(struct eval *e, const struct obj *x, int axis, struct loc at)
 {
     int n = shape_of(x)[axis], rank = rank_of(x);
@@ -319,8 +319,8 @@ struct obj *builtin_associative_scan(struct eval *e, struct obj **args, const st
     return scan(e, &in, args[1], args[2], args[3], call);
 }
 
-/* Implements cumsum and cumprod. cumsum widens its operand as tl.sum does; cumprod does not. Both convert bf16 to f32,
- * unless cumsum is called with a dtype. */
+/* Implements cumsum and cumprod. cumsum widens its operand as tl.sum does; cumprod does not widen its operand. Both
+ * convert bf16 to f32. Exception: cumsum with an argument `dtype`. */
 struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct args *call)
 {
     struct operands in = {.n = 1};

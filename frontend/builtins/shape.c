@@ -460,7 +460,7 @@ static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step,
     return with_pairs(e, join(e, a, b, at), false, at);
 }
 
-/* Broadcasts the operands to one shape, and splits each operand into `pack` tensors, because each call of the mapped
+/* Broadcasts the operands to one shape. Then splits each operand into `pack` tensors, because each call of the mapped
  * function gets `pack` elements of each operand. Returns NULL after an error, which it reports. */
 static struct obj **mapped_operands(struct eval *e, struct obj *list, int64_t pack, const struct args *call)
 {
@@ -672,8 +672,8 @@ static struct obj *select_items(struct eval *e, struct obj *x, int n, struct obj
     return reshape_to(e, x, kept, shape, at);
 }
 
-/* Evaluates x[...]. Each item of the index must be `:`, which keeps a dimension, or None, which inserts a dimension
- * of size 1, except in expressions of the debugger (select_items). */
+/* Evaluates x[...]. Each item of the index must be `:`, which keeps a dimension, or None, which inserts a dimension of
+ * size 1. In expressions of the debugger, select_items allows more items. */
 struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at)
 {
     struct obj *one[1] = {index}, **items = one, *selected;
@@ -708,8 +708,8 @@ static struct obj *shape_object(struct eval *e, const struct obj *x)
     return obj_tuple(e, rank_of(x), items);
 }
 
-/* Returns an attribute of a tensor. x may also be a constant that is not a constexpr, such as an argument of value 1;
- * its dtype is the dtype of the tensor to which to_tensor would convert x. */
+/* Returns an attribute of a tensor. x may also be a constant that is not a constexpr, such as an argument of value 1.
+ * The dtype of such a constant is the dtype that to_tensor would give it. */
 struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *method = tensor_method(e, x, name);

@@ -168,7 +168,7 @@ struct obj *builtin_all_kwargs(struct eval *e, struct obj **args, const struct a
 
 /* -- functions of ints -- */
 
-/* Returns (x + y - 1) // y, computed by Python's rules, or, in a kernel, by the rules of tensors. */
+/* Returns (x + y - 1) // y. Computes it by Python's rules; in a kernel, by the rules of tensors. */
 struct obj *builtin_host_cdiv(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *sum = eval_binary(e, OPER_add, args[0], args[1], call->loc);
@@ -193,7 +193,7 @@ struct obj *builtin_next_power_of_2(struct eval *e, struct obj **args, const str
 
 /* -- other decorators -- */
 
-/* Marks a function as one that kernels call at compile time. */
+/* Marks a function that kernels call at compile time. */
 struct obj *builtin_constexpr_function(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)call;

@@ -6,7 +6,7 @@
  *                            (assign@2:5+6 [(name@2:5+1 y)] (unary@2:9+2 -@2:9 (int@2:10+1 1))))
  *
  * In the switches below, each row of nodes.h expands to one case, and the row's fields expand to function calls. A
- * location is printed as line:column+length, an absent part as `_`, and a list in brackets. */
+ * location is printed as line:column+length, an absent part is printed as `_`, and a list is printed in brackets. */
 #include "frontend/python/ast.h"
 
 #include <inttypes.h>
@@ -189,7 +189,7 @@ void ast_print(const struct ast *n, struct text *out)
 
 /* -- children -- */
 
-/* The macros below are the cases of ast_child. `field` counts those fields of n that contain nodes. The cursor stores
+/* The macros below are the cases of ast_child. `field` counts the fields of n that contain nodes. The cursor stores
  * the number of the field at which the walk continues, and, if this field is a list, the index of the next item. */
 #define EXPR(x)                                                                                              \
     if (field++ == at->field) {                                                                              \

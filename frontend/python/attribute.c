@@ -124,8 +124,8 @@ static struct obj *range_attribute(struct eval *e, struct obj *x, const char *na
     return part ? part : obj_none;
 }
 
-/* Returns an attribute of x, a named tuple in a kernel: a field of x, or else an attribute of x's class. Returns NULL
- * if neither exists. */
+/* Returns an attribute of x, a named tuple in a kernel. The attribute is a field of x; if there is no such field, it
+ * is an attribute of x's class. Returns NULL if neither exists. */
 static struct obj *field_of(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     bool is_tuple;
@@ -291,8 +291,8 @@ struct slice_range slice_resolve(struct eval *e, const struct obj *slice, int64_
     return (struct slice_range){start, stop, step, span > 0 ? (span - 1) / stride + 1 : 0};
 }
 
-/* Converts the index of an item of x, which has n items, to 0..n-1: a negative index counts from the end. Raises
- * IndexError if the index is out of range. */
+/* Converts the index of an item of x, which has n items, to a number in 0..n-1. A negative index counts from the end.
+ * Raises IndexError if the index is out of range. */
 static int64_t item_index(struct eval *e, struct obj *x, struct obj *index, int64_t n, struct loc at)
 {
     int64_t i;
@@ -597,8 +597,8 @@ struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at)
     return out;
 }
 
-/* The data of an iterator object. The function `next` keeps its position in `state`, so iterator_next, the member
- * `iter` of the native_class, ignores its parameter i. */
+/* The data of an iterator object. The function `next` keeps its position in `state`. So iterator_next, which is the
+ * member `iter` of the native_class, ignores its parameter i. */
 struct iterator {
     struct obj *(*next)(struct eval *e, void *state, struct loc at);
     void *state;

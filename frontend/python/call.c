@@ -14,7 +14,8 @@ struct parameter {
     const char *name; /* interned */
     enum ast_role role;
     bool is_optional;
-    struct obj *value; /* the default value; NULL for a parameter `x=`, without a default (struct builtin) */
+    /* the default value; NULL for an optional parameter without a default, `x=` (struct builtin) */
+    struct obj *value;
 };
 
 struct signature {
@@ -459,8 +460,8 @@ static bool has_yield(const struct ast *x)
     return false;
 }
 
-/* Evaluates a default value. If this raises an exception in a file that is loaded only for its kernels, returns an
- * unknown value (import.c), so that the function is still defined. */
+/* Evaluates a default value. In a file that is loaded only for its kernels, the evaluation may raise an exception. In
+ * this case, returns an unknown value (import.c), so that the function is still defined. */
 static struct obj *default_value(struct eval *e, struct scope *s, const struct ast *param)
 {
     if (!e->definitions_only)
@@ -498,8 +499,8 @@ struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def
     return x;
 }
 
-/* Applies a decorator to x, a function or a class. Returns x itself if the decorator's result is an unknown value
- * (import.c), which only a host could compute. */
+/* Applies a decorator to x, a function or a class. If the decorator's result is an unknown value (import.c), because
+ * only a host could compute it, returns x itself. */
 static struct obj *decorate(struct eval *e, struct scope *s, const struct ast *decorator, struct obj *x)
 {
     struct obj *made = eval_call1(e, eval_expr(e, s, decorator), x, decorator->loc);

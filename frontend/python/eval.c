@@ -73,7 +73,8 @@ static void report(struct eval *e, enum severity severity, struct loc at, enum e
         VEC_PUSH(d->arena, &d->list, (struct diagnostic){severity, error, at, message});
 }
 
-/* Reports a note that is not empty: at the note's location, or, if the note has none, as a hint. */
+/* Reports a note, unless it is empty. If the note has a location, reports it there; otherwise, reports it as a
+ * hint. */
 static void report_note(struct eval *e, struct note note)
 {
     if (note.name && note.at.line)
@@ -108,8 +109,8 @@ struct loc eval_place(const struct eval *e, struct loc at)
     return e->trace ? trace_loc(e, at) : eval_outside(e, at);
 }
 
-/* Returns whether the last reported message is an error with this text: an error in a kernel is reported first, and
- * then the launch raises an exception with the same text. */
+/* Returns whether the last reported message is an error with this text. This happens because an error in a kernel is
+ * reported first, and then the launch raises an exception with the same text. */
 static bool is_reported(const struct diag *d, const char *text)
 {
     const struct diagnostic *last = d->list.n ? &d->list.at[d->list.n - 1] : NULL;
@@ -117,7 +118,7 @@ static bool is_reported(const struct diag *d, const char *text)
 }
 
 /* Reports the exception. If its message has already been reported, reports only the location at which it was raised.
- * Then adds notes for the innermost 10 calls, without those in neso's own Python code. */
+ * Then adds notes for the innermost 10 calls, without the calls in neso's own Python code. */
 static void report_exception(struct eval *e, const struct exception *x)
 {
     struct text message;
@@ -226,7 +227,7 @@ void eval_write(struct eval *e, const char *s, size_t n)
 
 /* -- try, raise, with -- */
 
-/* How the block that run_guarded executed has ended. */
+/* The way in which the block that run_guarded executed has ended. */
 struct outcome {
     bool is_raised;
     enum flow flow;
@@ -234,7 +235,7 @@ struct outcome {
     int ndiagnostics, nerrors; /* numbers of diagnostics and errors before the block */
 };
 
-/* Executes a block, catches an exception, and stores in *out how the block has ended. */
+/* Executes a block, and catches an exception. Stores in *out the way in which the block has ended. */
 static void run_guarded(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result,
                         struct outcome *out)
 {
@@ -372,8 +373,8 @@ static bool leave(struct eval *e, struct obj *context, struct exception *raised,
     return answer && raised && obj_truth(e, answer, at);
 }
 
-/* Executes a `with` statement, beginning with item number `item`. `with a, b:` means `with a:` that contains `with
- * b:`. */
+/* Executes a `with` statement, beginning with item number `item`. `with a, b:` is executed as `with a:` that contains
+ * `with b:`. */
 static enum flow exec_with(struct eval *e, struct scope *s, const struct ast *x, int item,
                            struct obj **result)
 {
@@ -611,8 +612,8 @@ enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *blo
 
 /* -- modules -- */
 
-/* Returns whether the statement can be skipped in a file that is loaded only for its kernels. Expression statements can
- * be skipped, except calls of attributes: a method may add data that kernels need (configs.append). */
+/* Returns whether the statement can be skipped in a file that is loaded only for its kernels. Expression statements
+ * can be skipped. Exception: calls of attributes, because a method may add data that kernels need (configs.append). */
 static bool is_for_host_only(const struct ast *x)
 {
     if (x->kind != AST_eval)
@@ -623,8 +624,9 @@ static bool is_for_host_only(const struct ast *x)
 
 static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step);
 
-/* Executes an `if` of a file that is loaded only for its kernels. If the condition raises an exception, for example
- * because only a host can compute it, the `if` executes its body, so that the kernels in the body can be compiled. */
+/* Executes an `if` of a file that is loaded only for its kernels. The condition may raise an exception, for example
+ * because only a host can compute it. The `if` then executes its body, so that the kernels in the body can be
+ * compiled. */
 static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x, int64_t last_step)
 {
     struct handler h;
@@ -638,7 +640,7 @@ static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x
 }
 
 /* Executes the statements of a file that is loaded only for its kernels. If a statement fails, binds unknown values
- * (import.c) to those names that the statement should have bound and that have no value yet. */
+ * (import.c) to the names that the statement should have bound, unless they already have values. */
 static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step)
 {
     for (volatile int i = 0; i < block->n; i++) {
@@ -694,8 +696,8 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
 }
 
 /* Reports an uncaught exception. Does not report an exception for syntax errors or kernel errors that are already
- * reported, or a SystemExit whose code is an int or None. Returns false for exit status 0, a SyntaxError and a
- * CompilationError; otherwise, returns true: the program itself failed. */
+ * reported, or a SystemExit whose code is an int or None. Returns whether the program itself failed: false for exit
+ * status 0, a SyntaxError and a CompilationError; true otherwise. */
 static bool report_uncaught(struct eval *e, struct handler *h)
 {
     struct exception *x = &h->raised;

@@ -13,8 +13,8 @@ enum { YIELDS_MOST = 1000000 };
 /* -- names -- */
 
 /* Searches a scope and its parents for the name with the least edit distance from `name`. If the distance is less than
- * *best, or if it equals *best and *nearest is still NULL, sets *nearest to the found name and *best to its
- * distance. */
+ * *best, sets *nearest to the found name and *best to the distance. Does the same if the distance equals *best and
+ * *nearest is still NULL. */
 static void look_near(const struct scope *s, const char *name, int *best, const char **nearest)
 {
     for (; s; s = s->parent)
@@ -181,7 +181,7 @@ static struct obj *comprehension(struct eval *e, struct scope *s, const struct a
 
 static bool put_field(struct eval *e, struct scope *s, const struct ast *field, struct text *out);
 
-/* Appends the parts of an f-string. Returns false if one of its values is an obj_error. */
+/* Appends the parts of an f-string. Returns false if a value in the f-string is an obj_error. */
 static bool put_parts(struct eval *e, struct scope *s, const struct ast *x, struct text *out)
 {
     for (int i = 0; i < x->fstring.parts.n; i++) {
@@ -286,7 +286,7 @@ static struct obj *slice(struct eval *e, struct scope *s, const struct ast *x)
 }
 
 /* Appends a yielded value to the list of all yielded values. A list is needed because a call of a generator function
- * runs it to its end (struct function). */
+ * runs the function to its end (struct function). */
 static void push_yield(struct eval *e, struct obj *yields, struct obj *value, struct loc at)
 {
     if (yields->seq.n == YIELDS_MOST)
@@ -377,8 +377,8 @@ void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *item
     out->locs = locs.at;
 }
 
-/* Evaluates super() without arguments as super(class, self): the class is the enclosing method's class, and self is
- * this method's first argument. */
+/* Evaluates super() without arguments as super(class, self): `class` is the class that contains the enclosing method,
+ * and `self` is the method's first argument. */
 static struct obj *bare_super(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *class = scope_find(s, intern_str(e->strings, "__class__"));
@@ -419,8 +419,8 @@ static struct obj *sequence(struct eval *e, struct scope *s, const struct ast *x
 
 static struct obj *evaluate(struct eval *e, struct scope *s, const struct ast *x);
 
-/* Evaluates x.name. If x is an unknown value, the result is an unknown value too, and messages name it by the whole
- * expression, such as torch.float32. */
+/* Evaluates x.name. If x is an unknown value, the result is an unknown value too. In messages, the result's name is
+ * the whole expression, such as torch.float32. */
 static struct obj *attribute(struct eval *e, struct scope *s, const struct ast *x)
 {
     const struct ast *of = x->attribute.value;

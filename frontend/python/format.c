@@ -4,7 +4,7 @@
  *
  * For all three, the options of one conversion, such as width and type, are stored in a struct field. A number is
  * formatted as separate sign, prefix and digits, because zeros and fill characters may have to be inserted between
- * them. The C library formats digits with the locale's decimal point, which fix_point then replaces by '.'. */
+ * them. The C library formats digits with the locale's decimal point. fix_point then replaces this point by '.'. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -265,9 +265,8 @@ static bool parse_spec(const char *s, size_t n, struct field *out)
     return s == end;
 }
 
-/* If x is a native object with a method `item`, such as a torch.Tensor, returns x.item(), so that a tensor of one
- * element is formatted as its number; for several elements, item() raises an exception. Returns any other x
- * unchanged. */
+/* If x is a native object with a method `item`, such as a torch.Tensor, returns x.item(). So a tensor of one element
+ * is formatted as its number; for several elements, item() raises an exception. Returns any other x unchanged. */
 static struct obj *unwrap_native(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind != OBJ_native || !x->native.class->getattr)
@@ -469,8 +468,8 @@ static struct obj *braces_argument(struct braces *b, const char *s, size_t n)
     return x;
 }
 
-/* Returns the value of a field: the argument that its name or number selects, to which any number of `.attribute` and
- * `[key]` are applied. */
+/* Returns the value of a field. The field's name or number selects an argument; then any number of `.attribute` and
+ * `[key]` are applied to the argument. */
 static struct obj *braces_value(struct braces *b, const char *s, const char *end)
 {
     size_t n = 0;

@@ -143,8 +143,8 @@ static struct obj *from_file(struct eval *e, const char *name)
     return src ? eval_module(e, src, name) : NULL;
 }
 
-/* Returns whether the name is `triton` or that of a module in triton. If neso does not implement such a module, its
- * import is an error even if there is no host. */
+/* Returns whether the name is `triton` or the name of a module in triton. The import of such a module that neso does
+ * not implement is an error even if there is no host. */
 static bool is_triton(const char *name)
 {
     return strncmp(name, "triton", 6) == 0 && (name[6] == '.' || name[6] == 0);

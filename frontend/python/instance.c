@@ -33,8 +33,8 @@ bool class_is_a(const struct obj *class, const struct obj *base)
     return false;
 }
 
-/* Returns whether x becomes a method if a class contains it: x is a function, or a builtin whose first parameter is
- * `self`. */
+/* Returns whether x becomes a method if a class contains x. This is true for a function, and for a builtin whose first
+ * parameter is `self`. */
 static bool binds(const struct obj *x)
 {
     return x->kind == OBJ_function || (x->kind == OBJ_builtin && strncmp(x->builtin->params, "self", 4) == 0);
@@ -113,7 +113,7 @@ struct obj *instance_as_tuple(struct eval *e, struct obj *x)
     return names && is_tuple ? field_values(e, x, names) : x;
 }
 
-/* Sets each field of x to its positional argument, or else to its keyword argument, or else to its default in the
+/* Sets each field of x to the field's positional argument, else to its keyword argument, else to its default in the
  * class. */
 static void set_fields(struct eval *e, struct obj *x, struct obj *names, const struct args *args)
 {

@@ -13,8 +13,8 @@
  *     f"a{x:{w}d}"   fstring_start text { name : { name } text } fstring_end
  *
  * Every token has the index of the bracket around it, and every opening bracket has the index of its closing bracket,
- * if it has one. With these indices, the parser can report an unclosed bracket, instead of the errors that this bracket
- * causes later. Some keywords can only begin a statement, or a clause of a statement. If a line inside brackets, but
+ * if it has one. With these indices, the parser can report an unclosed bracket instead of the later errors that this
+ * bracket causes. Some keywords can only begin a statement, or a clause of a statement. If a line inside brackets, but
  * outside f-strings, starts with such a keyword, a bracket is not closed: the lexer drops the open brackets and
  * continues. */
 #include "frontend/python/lex.h"
@@ -35,8 +35,8 @@ const struct token_info token_info[TOK_count] = {
 #undef AUGMENT
 };
 
-/* The width of an indentation, counted in two ways: in `col`, a tab extends to the next multiple of 8; in `alt`, it
- * counts as one blank. It is an error if a line is indented deeper than another line by only one of the two counts,
+/* The width of an indentation, counted in two ways. In `col`, a tab extends to the next multiple of 8. In `alt`, a tab
+ * counts as one blank. If a line is indented deeper than another line by only one of the two counts, this is an error,
  * because the block structure would depend on the tab width. */
 struct indent {
     int col, alt;
@@ -51,7 +51,7 @@ struct frame {
     char quote;
     bool is_triple, is_raw;
     uint32_t start, line, col; /* where the f-string starts */
-    int nbrackets; /* the number of open brackets at the start of the state, with the opening brace of a field */
+    int nbrackets; /* the number of open brackets at the start of the state, including the opening brace of a field */
 };
 
 struct lexer {
@@ -231,8 +231,8 @@ static struct indent *top_indent(struct lexer *l)
     return &l->indents.at[l->indents.n - 1];
 }
 
-/* Reports an indentation whose width lies between those of two open blocks. Then sets the inner block's indentation to
- * the reported indentation, so that further lines with the same indentation cause no errors. */
+/* Reports an indentation whose width lies between the widths of two open blocks. Then sets the inner block's
+ * indentation to the reported indentation, so that further lines with the same indentation cause no errors. */
 static void unmatched_dedent(struct lexer *l, struct indent in)
 {
     emit_error(l, l->line_start, ERR_indent_unmatched, NULL, NULL);
@@ -444,8 +444,8 @@ static void pass_string_char(struct lexer *l)
         l->at++;
 }
 
-/* Returns whether an unterminated string in a field begins with the same quote as the f-string. The quote was then
- * probably meant to end the f-string, and the error is that the field's closing brace is missing. */
+/* Returns whether an unterminated string in a field begins with the same quote as the f-string. This quote was
+ * probably meant to end the f-string, so the error is that the field's closing brace is missing. */
 static bool ends_fstring(const struct lexer *l, char quote, bool is_triple)
 {
     if (l->frames.n == 0)
@@ -571,8 +571,8 @@ static void pass_fstring_char(struct lexer *l, const struct frame *f)
     }
 }
 
-/* Returns whether a brace at this position ends the text. In a format specification, every brace does. In other text,
- * a single brace does; `{{` and `}}`, which represent a brace, do not. */
+/* Returns whether a brace at this position ends the text. In a format specification, every brace ends the text. In
+ * other text, a single brace ends the text; `{{` and `}}`, which represent a brace, do not. */
 static bool ends_text(const struct lexer *l, const struct frame *f)
 {
     char c = l->s[l->at];
@@ -731,7 +731,7 @@ static bool begins_statement(const struct lexer *l, uint32_t i)
     }
 }
 
-/* Returns whether the line has tokens; a line may consist only of a line continuation (a backslash). */
+/* Returns whether the line has tokens. A line without tokens may consist of a line continuation (a backslash). */
 static bool line_has_tokens(const struct lexer *l)
 {
     enum token_kind last = l->out->all.n > 0 ? l->out->all.at[l->out->all.n - 1].kind : TOK_newline;

@@ -43,13 +43,14 @@ struct token {
     uint32_t start, end; /* byte offsets into the source */
     uint32_t line, col;
     int32_t open;        /* index of the token of the innermost bracket that encloses this token; -1 if there is none */
-    int32_t close;       /* of an opening bracket: index of the token of its closing bracket; 0 if there is none */
-    const struct lex_error *error; /* of a token of kind `error`: the error */
+    int32_t close;       /* for an opening bracket, the index of the token of its closing bracket; 0 if there is
+                          * none */
+    const struct lex_error *error; /* for a token of kind `error`, the error */
 };
 
 struct tokens {
     VEC(struct token) all;      /* the last tokens are dedents and one `end` */
-    VEC(uint32_t) line_starts;  /* the byte offset of each line, and last the byte offset of the end of the text */
+    VEC(uint32_t) line_starts;  /* the byte offset of each line, and then the byte offset of the end of the text */
 };
 
 /* Splits a text into tokens. Text that is not a token becomes a token `error`; the parser reports the error if it

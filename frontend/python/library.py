@@ -203,8 +203,8 @@ def cmp_to_key(compare, /):
     return Key
 
 # -- itertools
-# Finite iterators compute all items at once, whereas Python computes each item on demand. Only endless iterators compute their
-# items on demand.
+# Finite iterators compute all items at once, whereas Python computes each item on demand. Endless iterators compute each item
+# on demand, as in Python.
 def chain(*iterables):
     return iter([x for items in iterables for x in items])
 def product(*iterables, repeat=1):

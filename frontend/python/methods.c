@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* methods.c: implements the methods of str, list, tuple, dict, set and numbers, one row each; `self` is the first
- * argument.
+/* methods.c: implements the methods of str, list, tuple, dict, set and numbers. Each method is a row of a table;
+ * `self` is the first argument.
  *
  * Methods that C would not make faster are written in Python (library.py). Text is UTF-8. Characters that are not ASCII
  * count as letters without case. Indices and widths count characters, not bytes. */
@@ -60,7 +60,7 @@ static struct obj *change_case(struct eval *e, struct obj **args, const struct a
     return obj_str_of(e, s, x->str.n);
 }
 
-/* Implements isdigit, isalpha and the like; the row's data is a letter for the class of characters. */
+/* Implements isdigit, isalpha and similar methods; the row's data is a letter for the class of characters. */
 static struct obj *is_all(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -695,7 +695,8 @@ static const struct builtin float_methods[] = {
 };
 /* clang-format on */
 
-/* Returns a method that is written in Python, in the section of library.py for the type; NULL if there is none. */
+/* Returns a method that is written in Python: library.py has a section for the type. Returns NULL if there is no such
+ * method. */
 static struct obj *written_method(struct eval *e, enum obj_kind kind, const char *name)
 {
     static const char *const sections[OBJ_count] = {

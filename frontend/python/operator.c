@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* operator.c: evaluates operators on concrete values as Python does, except that ints have 128 bits, that there are no
- * complex numbers, and that the float `a / b` of two large ints may differ from Python's in its last bit.
+/* operator.c: evaluates operators on concrete values as Python does, with three exceptions: ints have 128 bits, there
+ * are no complex numbers, and the float `a / b` of two large ints may differ from Python's in its last bit.
  *
  * Each operator checks the kinds of its operands in this order. If an operand is an obj_error, the result is
  * obj_error. If an operand is a tensor, promote.c traces the operator, except `is`, which compares identity. Next come
@@ -113,8 +113,8 @@ static struct obj *int_binary(struct eval *e, enum oper op, wide a, wide b, stru
 
 /* -- floats -- */
 
-/* Computes a // b and a % b. The remainder has the sign of b. The quotient, the exact floor of a / b, is computed from
- * the remainder, because the floor of the rounded a / b may differ. */
+/* Computes a // b and a % b. The remainder has the sign of b. The quotient is the exact floor of a / b. It is computed
+ * from the remainder, because the floor of the rounded a / b may differ. */
 static void float_divmod(double a, double b, double *quotient, double *remainder)
 {
     double r = fmod(a, b), q = (a - r) / b;
@@ -233,8 +233,8 @@ static struct obj *sequence_binary(struct eval *e, enum oper op, struct obj *a, 
 
 /* -- dicts and sets -- */
 
-/* Adds to `into` those items of `from` that are in `other` if `has` is true, or that are not in `other` if `has` is
- * false. */
+/* Adds items of `from` to `into`: if `has` is true, the items that are in `other`; if `has` is false, the items that
+ * are not in `other`. */
 static void add_where(struct eval *e, struct dict *into, const struct dict *from, const struct dict *other,
                       bool has)
 {
@@ -315,8 +315,8 @@ static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, 
 }
 
 /* Evaluates an operator on native objects: calls the function `compare` (if `compares`) or `binary` of the left
- * operand's class. If this function does not handle the operator, calls that of the right operand's class. Returns
- * NULL if neither class handles the operator. */
+ * operand's class. If this function does not handle the operator, calls the same function of the right operand's
+ * class. Returns NULL if neither class handles the operator. */
 static struct obj *call_native_operator(struct eval *e, enum oper op, bool compares, struct obj *a,
                                         struct obj *b, struct loc at)
 {
@@ -361,7 +361,8 @@ struct obj *eval_binary(struct eval *e, enum oper op, struct obj *a, struct obj 
     return r;
 }
 
-/* Changes a, a list, dict or set, as `a op= b` does. Returns false if `a op= b` does not change such an object. */
+/* Changes a, a list, dict or set, as `a op= b` does. Returns false if the operator does not change such an object in
+ * place. */
 static bool change_container(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     if (a->kind == OBJ_list && op == OPER_add) {
@@ -433,8 +434,8 @@ static int compare_bytes(const struct obj *a, const struct obj *b)
     return order ? order : a->str.n < b->str.n ? -1 : a->str.n > b->str.n;
 }
 
-/* Returns whether comparison `op` is true for operands in this order: -1, 0 and 1 mean that the left operand is less,
- * equal or greater; 2 means that the operands are unordered. */
+/* Returns whether comparison `op` is true for operands with the order `order`: -1, 0 and 1 mean that the left operand
+ * is less, equal or greater; 2 means that the operands are unordered. */
 static bool order_holds(enum oper op, int order)
 {
     if (order == 2)

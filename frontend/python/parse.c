@@ -53,7 +53,7 @@ static void once_a_line(struct parser *p, uint32_t line)
     p->error_line = line;
 }
 
-/* Adds a hint if token t, at which an error was reported, looks like an operator of C: &&, ||, ! or ?. */
+/* An error was reported at token t. Adds a hint if the token looks like an operator of C: &&, ||, ! or ?. */
 static void hint_foreign(struct parser *p, const struct token *t)
 {
     enum token_kind before = t > p->tokens.all.at ? t[-1].kind : TOK_end;
@@ -234,8 +234,8 @@ struct ast_list parse_list(struct parser *p, const ast_vec *v)
 
 /* -- recovery after errors -- */
 
-/* Skips the rest of the line with the error, up to the first token of the next line. If the parser is already at that
- * token, because it expected a block there, skips the next line only if the token has the kind `error`. */
+/* Skips the rest of the line with the error, up to the first token of the next line. If the parser expected a block,
+ * it is already at that token. In this case, skips the next line only if the token has the kind `error`. */
 static void skip_line(struct parser *p, const struct token *start)
 {
     enum token_kind before = p->t > start ? p->t[-1].kind : TOK_end;
@@ -257,8 +257,8 @@ static void skip_block(struct parser *p)
     } while (depth > 0 && !next_is(p, TOK_end));
 }
 
-/* Parses a block only to report errors in it, and does not add it to the tree: the block of a dropped statement or of
- * its clauses, or lines that are indented where no block can begin. */
+/* Parses a block only to report errors in it, and does not add it to the tree. The block belongs to a dropped
+ * statement or its clauses, or consists of lines that are indented where no block can begin. */
 static void orphaned_block(struct parser *p)
 {
     if (p->depth >= NESTING_MOST) {
@@ -335,7 +335,7 @@ static void guarded_statement(struct parser *p, ast_vec *out)
     p->recover = before.recover;
 }
 
-/* statements: statement*, up to the end of the block, whose token is not consumed */
+/* statements: statement*, up to the end of the block; does not consume the token that ends the block */
 void parse_statements(struct parser *p, ast_vec *out)
 {
     while (!next_is(p, TOK_end) && !next_is(p, TOK_dedent) && p->diag->nerrors <= DIAG_ERRORS_MOST) {

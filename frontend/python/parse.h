@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* parse.h: declares what the parser's files share.
  *
- * The parser works by recursive descent: a function parses one grammar production, which the comment above it shows,
- * and returns the finished node. On an error, the function does not return: it reports the error, unless one was
- * already reported for the same line, and unwinds by longjmp to the innermost statement, which the parser drops
- * (parse.c). */
+ * The parser works by recursive descent. A function parses one grammar production, which the comment above the
+ * function shows, and returns the finished node. On an error, the function does not return. It reports the error,
+ * unless an error was already reported for the same line. Then it unwinds by longjmp to the innermost statement, which
+ * the parser drops (parse.c). */
 #ifndef NESO_FRONTEND_PARSE_H
 #define NESO_FRONTEND_PARSE_H
 
@@ -36,8 +36,9 @@ struct parser {
 
 /* -- parse.c -- */
 
-/* Reports an error at a token and drops the statement. If t is the next token, and the lexer found an error at t, or a
- * bracket around t is never closed, reports that error instead, which explains more. */
+/* Reports an error at a token and drops the statement. If t is the next token, there may be an error that explains
+ * more: the lexer found an error at t, or a bracket around t is never closed. In this case, reports that error
+ * instead. */
 _Noreturn void parse_fail(struct parser *p, const struct token *t, enum error e, ...);
 /* Reports an error at a node and drops the statement. */
 _Noreturn void parse_fail_at(struct parser *p, const struct ast *n, enum error e, ...);
@@ -71,8 +72,8 @@ struct ast *parse_new(struct parser *p, enum ast_kind kind, const struct token *
 struct ast *parse_done(struct parser *p, struct ast *n);
 struct ast_list parse_list(struct parser *p, const ast_vec *v);
 
-/* Parses statements up to the end of the block, whose token is not consumed. Does not add statements with errors to
- * `out`. */
+/* Parses statements up to the end of the block. Does not consume the token that ends the block, and does not add
+ * statements with errors to `out`. */
 void parse_statements(struct parser *p, ast_vec *out);
 
 /* -- parse_stmt.c -- */

@@ -272,7 +272,8 @@ static void display_items(struct parser *p, ast_vec *items, enum token_kind clos
     close_bracket(p, close);
 }
 
-/* Parses the rest of a display or comprehension, after the opening bracket and the first item (NULL: empty). */
+/* Parses the rest of a display or comprehension, after the opening bracket and the first item. `first` is NULL if the
+ * display is empty. */
 static struct ast *display(struct parser *p, const struct token *start, struct ast *first, enum ast_kind kind,
                            enum ast_form form, enum token_kind close, struct ast *(*item)(struct parser *p))
 {

@@ -195,8 +195,8 @@ static void read_piece(struct parser *p, const struct piece *piece, struct text 
 
 /* -- strings -- */
 
-/* The value of the adjacent string literals parsed so far: `parts` are its finished str and field nodes, and `text` is
- * the text after the last of them. */
+/* The value of the adjacent string literals parsed so far. `parts` are the finished str and field nodes, and `text` is
+ * the text after the last of these nodes. */
 struct joined {
     const struct token *start;
     ast_vec parts;
@@ -255,7 +255,7 @@ static void plain_string(struct parser *p, struct joined *j)
 
 static void fstring_parts(struct parser *p, struct joined *j, bool is_raw, enum token_kind end);
 
-/* Parses the format specification of a field, which becomes an fstring node. */
+/* Parses the format specification of a field, and returns it as an fstring node. */
 static struct ast *field_format(struct parser *p, bool is_raw)
 {
     struct joined j = {.start = p->t};
@@ -306,7 +306,7 @@ static struct ast *field(struct parser *p, struct joined *j, bool is_raw)
     return parse_done(p, f);
 }
 
-/* fstring_parts: (FSTRING_TEXT | field)*, up to the token `end`, which is not consumed */
+/* fstring_parts: (FSTRING_TEXT | field)*, up to the token `end`; does not consume `end` */
 static void fstring_parts(struct parser *p, struct joined *j, bool is_raw, enum token_kind end)
 {
     parse_enter(p);

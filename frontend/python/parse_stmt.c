@@ -733,8 +733,8 @@ static struct ast *decorated(struct parser *p)
     }
 }
 
-/* Reports a clause, such as `else`, that follows no statement to which it belongs, usually because wrong indentation
- * has ended that statement. */
+/* Reports a clause, such as `else`, that does not follow its statement. Usually, wrong indentation has ended this
+ * statement. */
 static _Noreturn void stray_clause(struct parser *p)
 {
     const char *whose = next_is(p, TOK_elif)   ? "'if'"

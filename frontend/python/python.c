@@ -58,8 +58,8 @@ static struct obj *print(struct eval *e, struct obj **args, const struct args *c
 
 /* -- conversions -- */
 
-/* Returns the number that x represents: x.item() if x is a tensor of the host program, or the result of `method` (such
- * as __int__) if x is an instance. Returns any other x unchanged. */
+/* Returns the number that x represents. For a tensor of the host program, this is x.item(); for an instance, it is the
+ * result of `method` (such as __int__). Returns any other x unchanged. */
 static struct obj *as_number(struct eval *e, struct obj *x, const char *method, struct loc at)
 {
     struct obj *made = x->kind == OBJ_instance ? instance_special(e, x, method, 0, NULL, at) : NULL;
@@ -606,8 +606,8 @@ static struct obj *next(struct eval *e, struct obj **args, const struct args *ca
 
 /* -- types and attributes -- */
 
-/* Returns type(x): the class of an instance, or, for other objects, the builtin named obj_type_name(x). If there is no
- * such builtin, the first call creates a class with this name. */
+/* Returns type(x). For an instance, this is its class; for any other object, it is the builtin named obj_type_name(x).
+ * If there is no such builtin, the first call creates a class with this name. */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x)
 {
     if (x->kind == OBJ_instance)
@@ -775,8 +775,8 @@ static struct obj *global_names(struct eval *e, struct obj **args, const struct 
     return instance_names(e, &module);
 }
 
-/* Implements staticmethod, classmethod and property; the row's data is the native class of the result, by which
- * class_bind recognizes it. */
+/* Implements staticmethod, classmethod and property. The row's data is the native class of the result; class_bind
+ * recognizes the result by this class. */
 static struct obj *descriptor(struct eval *e, struct obj **args, const struct args *call)
 {
     return obj_native(e, call->callee->data, args[0]);

@@ -28,7 +28,7 @@ wide obj_wide(const struct obj *x);       /* the value of an integer */
 double obj_double(const struct obj *x);   /* the value of a number */
 int number_compare(const struct obj *a, const struct obj *b); /* returns -1, 0 or 1; 2 if a number is NaN */
 bool obj_same(const struct obj *a, const struct obj *b);      /* Python's `a is b` */
-/* Returns len(x), which for a str is its number of characters; -1 if x has no length. */
+/* Returns len(x); -1 if x has no length. The length of a str is its number of characters. */
 int64_t obj_len(struct eval *e, struct obj *x, struct loc at);
 /* Returns the index of x in the range; -1 if the range does not contain x. */
 int64_t range_find(const struct obj *range, const struct obj *x);
@@ -67,7 +67,7 @@ bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at);
 /* Returns the result of a op= b. As in Python, some operators change a itself if it is a list, dict or set. An
  * in-place method (__iadd__, ...) of an instance or native object may change a, too. In all other cases, the result is
- * that of `a op b`. */
+ * the result of `a op b`. */
 struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 
 /* -- attribute.c -- */
@@ -101,9 +101,9 @@ struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e
 /* Searches the class and its bases for an interned name. Returns NULL if none of them defines the name. */
 struct obj *class_find(const struct obj *class, const char *name);
 bool class_is_a(const struct obj *class, const struct obj *base);
-/* Returns the value of an attribute, given `found`, the object that a class has under the attribute's name. If the
- * program accesses the attribute of an instance, self, a function becomes a method of self, and a property's getter is
- * called. If the program accesses the attribute of the class itself, self is NULL. */
+/* Returns the value of an attribute. `found` is the object that a class has under the attribute's name. If the program
+ * accesses the attribute of an instance, `self` is the instance; a function then becomes a method of `self`, and a
+ * property's getter is called. If the program accesses the attribute of the class itself, `self` is NULL. */
 struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, struct obj *class, struct loc at);
 struct obj *class_call(struct eval *e, struct obj *class, const struct args *args); /* creates an instance */
 /* Calls x.name(args) if x's class has the method `name`, else returns NULL. */
@@ -115,7 +115,7 @@ void instance_show(struct eval *e, struct obj *x, struct text *out, bool repr);
 struct obj *instance_find(struct eval *e, struct obj *x, const char *name, struct loc at);
 /* Returns a named tuple as a tuple; returns any other x unchanged. */
 struct obj *instance_as_tuple(struct eval *e, struct obj *x);
-/* Returns super(class, self): an object whose attributes are those of the base class of `class`, bound to self. */
+/* Returns super(class, self): an object that has the attributes of the base class of `class`, bound to self. */
 struct obj *super_new(struct eval *e, struct obj *class, struct obj *self);
 void exceptions_define(struct eval *e); /* adds Python's exception classes to the builtins */
 /* Returns the instance of the exception's class. The first call creates the instance. */
@@ -145,21 +145,21 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
 typedef VEC(struct loc) loc_list;
 /* Evaluates the arguments of a call in source order. In out->locs, the locations of positional arguments come first. */
 void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *items, struct args *out);
-/* Returns the value of a name in host code: of a variable, of a builtin, or of a name that programs for Triton 1.0 use
- * without an import. Raises NameError if there is none. */
+/* Returns the value of a name in host code. The name may be a variable, a builtin, or a name that programs for Triton
+ * 1.0 use without an import. Raises NameError for any other name. */
 struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struct loc at);
 /* Returns the name that is most similar to `name` among the names of this scope, of its parents and of the builtins,
  * for a note; NULL if no name is similar. */
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name);
 const char *nearest_attribute(const struct scope *s, const char *name); /* does not search the builtins */
-/* Returns a hint for a name that a module does not define. If the module has a similar name, `near` (else NULL), the
- * hint suggests this name. Otherwise, if neso implements only a part of the module, the hint says so. */
+/* Returns a hint for a name that a module does not define. `near` is a similar name in the module, which the hint then
+ * suggests; NULL: none. Otherwise, if neso implements only a part of the module, the hint says so. */
 struct note note_missing(struct eval *e, struct obj *module, const char *near);
 
 /* -- kernel.c -- */
 /* Raises an error if kernels cannot contain the node x. */
 void kernel_check_expr(struct eval *e, const struct ast *x);
-/* Evaluates a comprehension in a kernel, whose `for` iterates over `items`. */
+/* Evaluates a comprehension in a kernel. The `for` of the comprehension iterates over `items`. */
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items);
 bool is_constexpr_annotation(const struct ast *x);
 /* Called after a statement failed: binds x to every name that the statement assigns. If x is NULL, binds an unknown

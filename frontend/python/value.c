@@ -2,15 +2,15 @@
 /* value.c: implements objects, dicts and scopes, and `==`, `bool` and `len` on objects.
  *
  * A dict stores its entries in the order of insertion, and has an open-addressing hash table of indices. A deleted
- * entry remains in the list of entries, without a key, until the table grows. Equal numbers have equal hashes, whatever
- * their kinds are: 1, 1.0 and True are the same key. */
+ * entry remains in the list of entries, without a key, until the table grows. Equal numbers have equal hashes even if
+ * their kinds differ: 1, 1.0 and True are the same key. */
 #include "frontend/python/python.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    NESTING_MOST = 2000, /* the limit of the depth to which tuples nest */
+    NESTING_MOST = 2000, /* the limit of the depth of nested tuples */
     COMPARE_DEPTH = 4,   /* the comparison or hash of each nested object adds this number to e->depth */
 };
 
@@ -455,8 +455,8 @@ static uint64_t hash_float(double f)
     return hash_bytes(&f, sizeof f, OBJ_float);
 }
 
-/* Hashes an object that is compared by identity. If the object and its constexpr copies are the same for obj_same,
- * hashes a pointer that all these copies contain. */
+/* Hashes an object that is compared by identity. For obj_same, some objects and their constexpr copies are the same
+ * object; for such an object, hashes a pointer that all the copies contain. */
 static uint64_t hash_identity(const struct obj *x)
 {
     const void *p = x->kind == OBJ_function   ? (const void *)x->function
@@ -515,7 +515,7 @@ bool obj_is_hashable(struct eval *e, const struct obj *x)
     return is_hashable(e, x, 0);
 }
 
-/* Returns the slot of the key, or, if the key is absent, the free slot for its insertion. */
+/* Returns the slot of the key. If the key is absent, returns the free slot for its insertion. */
 static int *find_slot(struct eval *e, const struct dict *d, const struct obj *key)
 {
     unsigned mask = (unsigned)d->nslots - 1;

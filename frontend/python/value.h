@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* value.h: Python objects at compile time: constexprs, values of host programs, and traced tensors.
  *
- * Objects are allocated in the evaluator's arena and are not freed individually. Mutable objects are lists, dicts, sets
- * (except frozensets), instances, modules, classes, and native objects, such as a torch.Tensor of the host program; a
- * program can also set attributes of functions. All other objects are immutable. A `tensor` is a run-time value of the
- * kernel being traced: an IR value and its type in Triton's language. */
+ * Objects are allocated in the evaluator's arena and are not freed individually. Mutable objects are lists, dicts,
+ * sets (except frozensets), instances, modules, classes, and native objects, such as a torch.Tensor of the host
+ * program. A program can also set attributes of functions. All other objects are immutable. A `tensor` is a run-time
+ * value of the kernel being traced: an IR value and its type in Triton's language. */
 #ifndef NESO_FRONTEND_VALUE_H
 #define NESO_FRONTEND_VALUE_H
 
@@ -62,7 +62,7 @@ struct dict {
     VEC(struct dict_entry) entries;
     int nlive;
     int *slots, nslots;  /* the hash table: 1 + the index of an entry; 0 if the slot is free */
-    struct obj *factory; /* of a defaultdict: makes the value of an absent key; else NULL */
+    struct obj *factory; /* for a defaultdict, the function that makes the value of an absent key; else NULL */
 };
 
 /* A scope: the names of a function call, a module, a class body or a comprehension, with their values. `parent` is the
@@ -71,7 +71,7 @@ struct scope {
     bool is_class;         /* the scope of a class body, whose names are invisible to the functions in it */
     bool is_comprehension; /* the scope of a comprehension; a `:=` in it binds in the enclosing scope */
     struct scope *parent;
-    struct scope *globals; /* the module's scope (of a module: the scope itself) */
+    struct scope *globals; /* the scope of the module; for a module, the scope itself */
     struct map names;      /* maps an interned name (pointer) to struct obj *; NULL: deleted */
 };
 
@@ -112,8 +112,8 @@ struct args {
 
 /* One builtin. `params` is a Python parameter list: "pointer, mask=None, other=None, *, sem=None" or "*values, sep='
  * '". The caller binds the arguments to these parameters, and passes one object for each parameter to the handler
- * `run`: a tuple for *x, a dict for **x. Defaults are None, True, False, numbers and strings. A parameter `x=` without
- * a default is NULL if its argument is absent. */
+ * `run`. The object for *x is a tuple, and the object for **x is a dict. Defaults are None, True, False, numbers and
+ * strings. A parameter `x=` without a default is NULL if its argument is absent. */
 struct builtin {
     const char *name;    /* name for messages: "tl.load" */
     const char *params;
@@ -152,10 +152,10 @@ struct native_class {
 struct obj {
     enum obj_kind kind;
     bool is_constexpr; /* the value was made by tl.constexpr(x), or bound to a name with `x: tl.constexpr` */
-    bool was_list;     /* of a tuple: the kernel's source contains it as a list */
-    bool is_size;      /* of a tuple: it is a torch.Size, which differs from a tuple only in its repr */
-    bool is_frozen;    /* of a set: it is a frozenset, so augmented assignments create a new set */
-    /* Of a tuple in a kernel: the class whose fields are the tuple's items; NULL for a plain tuple. */
+    bool was_list;     /* for a tuple: the kernel's source contains it as a list */
+    bool is_size;      /* for a tuple: it is a torch.Size, which differs from a tuple only in its repr */
+    bool is_frozen;    /* for a set: it is a frozenset, so augmented assignments create a new set */
+    /* For a tuple in a kernel: the class whose fields are the tuple's items; NULL for a plain tuple. */
     const struct obj *class_of;
     union {
         bool b;
@@ -171,7 +171,7 @@ struct obj {
             int64_t start, stop, step;
         } range;
         struct {
-            struct obj *start, *stop, *step; /* of a slice; obj_none if absent */
+            struct obj *start, *stop, *step; /* the parts of a slice; obj_none if absent */
         } slice;
         struct function *function;
         struct jit *jit;
@@ -190,7 +190,7 @@ struct obj {
         struct {
             const char *name;
             struct scope *scope; /* names of a module */
-            /* Of a builtin module: makes an attribute that is not in the module's scope yet. eval_getattr then stores
+            /* For a builtin module: makes an attribute that is not in the module's scope yet. eval_getattr then stores
              * the attribute in the scope. Returns NULL if there is no such attribute. */
             struct obj *(*find)(struct eval *e, const struct obj *module, const char *name);
         } module;

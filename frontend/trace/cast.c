@@ -122,8 +122,8 @@ const struct lang_type *decayed_type(struct eval *e, const struct obj *x)
     return x->i >= 0 && x->i <= UINT64_MAX ? lang_number(e, DT_i64, true) : NULL;
 }
 
-/* Returns the number x as a double. Rounds it to f32 if t is not f64, or if `decay` is set and x is a float that decays
- * to f32. */
+/* Returns the number x as a double. Rounds it to f32 if t is not f64. Also rounds it to f32 if `decay` is set and x is
+ * a float that decays to f32. */
 static double rounded(const struct obj *x, const struct lang_type *t, bool decay)
 {
     double f = number_float(x);
@@ -248,8 +248,8 @@ static struct value *narrow(struct eval *e, struct value *v, const struct lang_t
     return v;
 }
 
-/* Casts a float to a float. One op casts from or to f32, from fp8 to a 16-bit float, or from f16 to fp8. Casts
- * between two fp8 types go through f16, all other casts through f32. */
+/* Casts a float to a float. A cast from or to f32, from fp8 to a 16-bit float, or from f16 to fp8 is a single op.
+ * Casts between two fp8 types go through f16; all other casts go through f32. */
 static struct value *float_to_float(struct eval *e, struct value *v, const struct lang_type *from,
                                     const struct lang_type *to, enum rounding round, struct loc at)
 {

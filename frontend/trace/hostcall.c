@@ -4,12 +4,12 @@
  *     print_if(f'x = {x}', '=0', [pid])   =>   %0 = host_call %x, %pid site=3 : i64
  *                                              sites[3]: call print_if with (deferred text of x, '=0', [pid])
  *
- * The op's operands are the IR values in the arguments; its site (struct host_site) stores the argument objects. When
- * the interpreter reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs the
- * function as host code. The result is a host object. The kernel holds the object's address. The kernel can pass the
- * result to other functions, and convert it by int(), float() or a condition. If the program uses the result, and the
- * function contains only code that kernels support, the tracer does not call the function, but traces it as if it had
- * @triton.jit.
+ * The op's operands are the IR values in the arguments. The op's site (struct host_site) stores the argument objects.
+ * When the interpreter reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs
+ * the function as host code. The result is a host object, whose address is a value of the kernel. The kernel can pass
+ * the result to other functions, and convert it by int(), float() or a condition. If the program uses the result of a
+ * function that contains only code that kernels support, the tracer does not build a call. Instead, it traces the
+ * function as if the function had @triton.jit.
  *
  * For the debugger, a site before each statement records the variables. At the end, the tracer erases the ops of these
  * sites if the kernel has no other host calls and no breakpoint can stop the kernel. */
@@ -102,8 +102,8 @@ static struct obj *rebuild_text(struct reader *r, const struct deferred *d, stru
 }
 
 /* Returns a copy of x in which each IR value is replaced by its current value. If x is an item of a tuple or list
- * (`inside`), converts a scalar to a Python number: functions like print_if(text, '=0', [pid]) compare such items with
- * numbers. */
+ * (`inside`), converts a scalar to a Python number, because functions like print_if(text, '=0', [pid]) compare such
+ * items with numbers. */
 static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
 {
     if (x->kind == OBJ_tensor)
@@ -118,7 +118,8 @@ static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
     if (x->kind != OBJ_tuple)
         return x;
     struct obj *out = x->was_list ? obj_list(r->e, 0, NULL) : obj_tuple(r->e, 0, NULL);
-    /* Methods of block pointers and descriptors work only in kernels, so their tuples lose their class. */
+    /* Methods of block pointers and descriptors work only in kernels, so the tuples of such objects lose their
+     * class. */
     out->class_of = is_box(x) ? NULL : x->class_of;
     for (int i = 0; i < x->seq.n; i++) {
         struct obj *item = rebuild(r, x->seq.at[i], true);
@@ -192,8 +193,8 @@ static struct obj *trace_host_call(struct eval *e, struct obj *callee, const str
     return obj_native(e, &result_class, op_result(emit(e, site, &values, DT_i64)));
 }
 
-/* Traces a host call that converts x, the result of a host function, to a scalar of the kernel: by bool(), int() or
- * float(), as `kind` says. */
+/* Traces a host call that converts x, the result of a host function, to a scalar of the kernel. `kind` determines
+ * whether the conversion is bool(), int() or float(). */
 static struct obj *convert(struct eval *e, struct obj *x, enum site_kind kind, struct loc at)
 {
     static const enum dtype dtypes[] = {[SITE_truth] = DT_i1, [SITE_int] = DT_i32, [SITE_float] = DT_f32};
@@ -258,8 +259,8 @@ static bool is_effect(const char *name)
     return false;
 }
 
-/* Returns the kind of site for a call: the kind of the conversion if the call is int(x), float(x) or bool(x) on the
- * result of a host function; else SITE_call. */
+/* Returns the kind of site for a call. If the call is int(x), float(x) or bool(x) on the result of a host function,
+ * this is the kind of the conversion; otherwise, it is SITE_call. */
 static enum site_kind conversion_of(const struct obj *callee, const struct args *args)
 {
     if (callee->kind != OBJ_builtin || args->n != 1 || args->nkw || !is_native(args->at[0], &result_class))
@@ -271,7 +272,7 @@ static enum site_kind conversion_of(const struct obj *callee, const struct args 
                                         : SITE_call;
 }
 
-/* Returns whether the host executes the call, unless trace_call_host can trace the function instead. */
+/* Returns whether the host executes the call. As an exception, trace_call_host may trace the function instead. */
 static bool is_for_host(struct eval *e, const struct obj *callee, const struct args *args)
 {
     if (callee->kind == OBJ_function)
@@ -421,8 +422,8 @@ struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct arg
 
 /* -- f-strings -- */
 
-/* Adds a field such as {x!r:spec}: formats it now if x is known at compile time, else adds a part that is formatted
- * when the kernel runs. Returns false if x is an obj_error. */
+/* Adds a field such as {x!r:spec}. If x is known at compile time, formats the field now; otherwise, adds a part that
+ * is formatted when the kernel runs. Returns false if x is an obj_error. */
 static bool add_field(struct eval *e, struct scope *s, const struct ast *field, struct part *out)
 {
     bool later = e->trace->spec->interpreter;

@@ -7,7 +7,7 @@
 #include "ir/ir.h"
 
 /* A type of Triton's language. Triton's integer types are signed or unsigned. The IR's integer types have no
- * signedness; an op such as divs or divu determines it. */
+ * signedness; ops such as divs and divu determine the signedness. */
 struct lang_type {
     enum { LT_void, LT_number, LT_ptr, LT_block, LT_const } kind;
     enum dtype dtype;               /* of a number */

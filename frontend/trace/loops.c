@@ -59,7 +59,7 @@ static void collect(struct eval *e, const struct ast *n, struct names *out)
 /* -- one loop -- */
 
 struct carried {
-    int index;        /* of the name in the scope */
+    int index;        /* the index of the name in the scope */
     struct obj *init; /* the object before the loop */
     int first, n;     /* the name's values in l->init and l->next: n values from index `first` on */
 };
@@ -143,8 +143,8 @@ static void force(struct eval *e, struct loop *l, const char *name, struct obj *
 }
 
 /* Returns the object of a carried name after an iteration, converted to the type of the name's object before the
- * iteration; obj_error if this conversion is impossible. Sets *again if the body must be traced a second time
- * instead. */
+ * iteration. Returns obj_error if this conversion is impossible. Sets *again if the body must be traced a second time
+ * instead of the conversion. */
 static struct obj *settle(struct eval *e, struct loop *l, const char *name, struct obj *old, struct obj *now,
                           const struct carried *c, struct block *b, bool *again)
 {
@@ -162,9 +162,9 @@ static struct obj *settle(struct eval *e, struct loop *l, const char *name, stru
     return obj_error;
 }
 
-/* Handles a name that the body changed although the loop does not carry it. Returns true if the body must be traced a
- * second time, with a tensor as the name's value before the loop; otherwise, reports an error if the body assigns to
- * the name. */
+/* Handles a name that the body changed although the loop does not carry the name. Returns true if the body must be
+ * traced a second time, with a tensor as the name's value before the loop. Otherwise, reports an error if the body
+ * assigns to the name. */
 static bool changed_constant(struct eval *e, struct loop *l, const char *name, struct obj *old,
                              struct obj *now)
 {
@@ -223,9 +223,9 @@ static void run_body(struct eval *e, struct loop *l, struct block *b)
     e->trace = outer;
 }
 
-/* Sets kept[i] if an iteration changes carried value i. For all other carried values, removes the block arguments from
- * the body b, whose arguments for carried values begin at index `first`, and from the block of the `while` condition,
- * if there is one. Returns the values that the body yields for the kept arguments. */
+/* Sets kept[i] if an iteration changes carried value i. Removes the block arguments of all other carried values from
+ * the body b, and from the block of the `while` condition, if there is one. In b, the arguments for carried values
+ * begin at index `first`. Returns the values that the body yields for the kept arguments. */
 static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct block *b,
                                         struct block *condition, int first, bool *kept)
 {
@@ -269,8 +269,8 @@ static struct op *make_loop(struct eval *e, struct loop *l, enum opcode code, in
     return build_op(trace_builder(e, l->stmt->loc), code, opnds.n, opnds.at, n, types, nregions);
 }
 
-/* Binds the names after the loop: carried names to the loop's results, all other names to the objects that they had
- * before the loop. */
+/* Binds the names after the loop: carried names to the loop's results, and all other names to their objects before the
+ * loop. */
 static void bind(struct eval *e, struct loop *l, struct op *o, const bool *kept)
 {
     snapshot_restore(l->s, &l->before);
@@ -363,7 +363,7 @@ static bool find_bounds(struct eval *e, const struct loop_range *r, struct bound
     return true;
 }
 
-/* Traces the body of a `for`, repeatedly until no name needs another type. Returns the body's block. */
+/* Traces the body of a `for` until no name needs another type. Returns the body's block. */
 static struct block *trace_for_body(struct eval *e, struct loop *l, const struct bounds *bounds,
                                     const char *target)
 {

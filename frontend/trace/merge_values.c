@@ -14,8 +14,8 @@
  *     ...rest...
  *     return b
  *
- * If such an `if` is inside a branch of another `if`, and some paths of that branch do not return, the outer `if`
- * yields a flag (whether the function has returned) and the returned value, and the code after the outer `if` is
+ * Such an `if` may be inside a branch of another `if`, and some paths of that branch may not return. The outer `if`
+ * then yields a flag (whether the function has returned) and the returned value. The code after the outer `if` is
  * executed only if the flag is false. */
 #include "frontend/trace/trace.h"
 
@@ -182,7 +182,7 @@ static struct value *bool_value(struct eval *e, bool x, struct loc at)
     return build_const_int(trace_builder(e, at), type_scalar(e->trace->module, DT_i1), x);
 }
 
-/* Returns a placeholder of x's type: zeros. A path that never uses x, but has to yield a value for x, yields the
+/* Returns a placeholder of x's type: zeros. A path that does not use x, but must yield a value for x, yields the
  * placeholder. */
 static struct obj *placeholder(struct eval *e, struct obj *x, struct loc at)
 {
@@ -277,7 +277,8 @@ struct branch {
     struct snapshot after;
     bool goes_on;         /* some paths do not return */
     struct obj *returned; /* the value returned on the paths that return; NULL if there are none */
-    struct value *flag;   /* if only some paths return: true on these paths; else NULL */
+    /* a value that is true on the paths that return; NULL unless only some paths return */
+    struct value *flag;
 };
 
 static bool in_kernel(const struct eval *e)
@@ -338,7 +339,7 @@ void report_return_in_loop(struct eval *e, const struct ast *stmt)
     diag_hint(e->diag, ERR_hint_return_in_loop);
 }
 
-/* Converts the objects x[0] and x[1], which a name has after the two branches, to one type. Returns an object of this
+/* x[0] and x[1] are the objects of a name after the two branches. Converts both to one type. Returns an object of this
  * type; NULL if the name does not exist after the `if`; obj_error after an error, which it reports. */
 static struct obj *merge_name(struct eval *e, const char *name, struct obj *old, struct obj **x,
                               const struct branch *br, struct loc at)
@@ -403,8 +404,8 @@ struct merged {
     VEC(struct obj *) like;
 };
 
-/* Merges the values of all names of scope s after the branches br[0] and br[1]. Appends the names to *out, and the
- * values that branch k yields for them to values[k]. */
+/* Merges the values of all names of scope s after the branches br[0] and br[1]. Appends the names to *out. For each
+ * branch k, appends the values that the branch yields for these names to values[k]. */
 static void merge_names(struct eval *e, struct scope *s, const struct snapshot *before,
                         const struct branch *br, struct value_list *values, struct merged *out, struct loc at)
 {
@@ -445,7 +446,7 @@ static void bind_results(struct eval *e, struct scope *s, const struct merged *j
 
 /* -- branches of which only some paths return -- */
 
-/* Leaves an `if` open: the code after it is traced into branch number `open`. */
+/* Leaves an `if` open: the code after the `if` is traced into branch number `open`. */
 static void push_pending(struct eval *e, struct scope *s, struct value *cond, struct block *const *blocks,
                          int open, struct obj *returned, struct loc at)
 {
@@ -489,8 +490,8 @@ static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond
     return o;
 }
 
-/* Ends a branch in which some paths do not return: closes each `if` that is open in this branch, so that it yields a
- * flag. */
+/* Ends a branch in which some paths do not return: closes each `if` that is open in this branch. Each closed `if`
+ * yields a flag. */
 static void close_pending(struct eval *e, struct scope *s, struct branch *out)
 {
     for (struct pending *p; (p = e->trace->pending);) {

@@ -4,9 +4,9 @@
  *     [ True False]   [0.   1.25]   [[ 0  1]     [   0    1    2 ... 4093 4094 4095]     [1.e-05 2.e+00]
  *                                    [10 11]]
  *
- * numpy_print works in three steps. First, it chooses the elements to show: all, or, if there are more than 1000, three
- * at each end of every dimension. Second, it computes one format that fits the widest element. Third, it prints the
- * rows, broken into lines of at most 75 columns. */
+ * numpy_print works in three steps. First, it chooses the elements to show: all elements; if there are more than 1000,
+ * three at each end of every dimension. Second, it computes one format that fits the widest element. Third, it prints
+ * the rows, in lines of at most 75 columns. */
 #include "frontend/trace/tile.h"
 
 #include <math.h>
@@ -126,7 +126,7 @@ static void widen(int *width, size_t n)
     *width = (int)n > *width ? (int)n : *width;
 }
 
-/* Increases the widths of f so that element i fits, if it is finite. */
+/* If element i is finite, increases the widths of f so that the element fits. */
 static void fit_float(struct format *f, int64_t i)
 {
     double x = number(f->tile, i);
@@ -215,8 +215,8 @@ static void show_element(const struct format *f, int64_t i, struct text *out)
 
 /* -- rows -- */
 
-/* Returns the number of a dimension's n items that are shown on each side of the `...`; returns n if all items are
- * shown. */
+/* For a dimension of n items, returns the number of items that are shown on each side of the `...`; returns n if all
+ * items are shown. */
 static int shown(const struct format *f, int n)
 {
     return f->summary && n > 2 * EDGE ? EDGE : n;

@@ -65,11 +65,10 @@ static const struct lang_type *common_int_type(const struct lang_type *a, const 
     return bits_of(u) >= bits_of(s) ? u : s;
 }
 
-/* Returns the common type of two types, at least one of which is a float type. Rule 2: if one of them is f64, the
- * result is f64; otherwise, if one is f32, it is f32; otherwise, if one is f16, it is f16. Otherwise, the result is
- * bf16 for two bf16, f32 for a bf16 and another type, the same type for two equal fp8 types, and f16 for two different
- * fp8 types. Exception: for a division, f32 replaces f16 and bf16. Returns NULL for an fp8 type and an integer
- * type. */
+/* Returns the common type of two types, at least one of which is a float type. Rule 2: the result is the first of f64,
+ * f32 and f16 that is one of the two types. If none of these is, the result is bf16 for two bf16, f32 for a bf16 and
+ * another type, the same type for two equal fp8 types, and f16 for two different fp8 types. Exception: for a division,
+ * f32 replaces f16 and bf16. Returns NULL for an fp8 type and an integer type. */
 static const struct lang_type *common_float_type(struct eval *e, const struct lang_type *a,
                                                  const struct lang_type *b, bool is_division)
 {
@@ -228,8 +227,8 @@ void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc
 
 /* -- common type and shape -- */
 
-/* Converts both operands to type t and one shape. A number becomes a constant of the other operand's shape directly,
- * instead of a scalar that a splat broadcasts. */
+/* Converts both operands to type t and one shape. A number directly becomes a constant of the other operand's shape,
+ * without a scalar and a splat. */
 static bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct lang_type *t,
                          bool decay, struct loc at)
 {
@@ -297,8 +296,8 @@ static struct obj *unexpected(struct eval *e, enum oper op, const struct lang_ty
     return obj_error;
 }
 
-/* Converts an offset to a signed integer, which the IR expects: zero-extends an unsigned offset to 64 bits. If `negate`
- * is true, returns -x in 64 bits. Returns NULL if x is no integer. */
+/* Converts an offset to a signed integer, because the IR expects signed offsets: zero-extends an unsigned offset to 64
+ * bits. If `negate` is true, returns -x in 64 bits. Returns NULL if x is no integer. */
 static struct obj *offset_of(struct eval *e, struct obj *x, bool negate, struct loc at)
 {
     x = to_tensor(e, x, at);
@@ -349,7 +348,7 @@ static struct obj *divide(struct eval *e, struct obj *a, struct obj *b, const st
     return tensor_like(e, a, v, t);
 }
 
-/* Returns the int constant of an operand; NULL if it is not a constant or not an int. */
+/* Returns the int constant of an operand; NULL if the operand is not a constant or not an int. */
 static struct obj *constant_of(struct obj *x)
 {
     x = x->kind == OBJ_tensor ? x->tensor.constant : x;
@@ -357,8 +356,8 @@ static struct obj *constant_of(struct obj *x)
 }
 
 /* Computes an operator on two int constants; returns NULL if an operand is no constant or the result does not fit type
- * t. Therefore, as in Triton 1.0, programs can use a variable that holds a constant where a constant is needed, and
- * also results of operators on such variables. */
+ * t. Therefore, as in Triton 1.0, programs can use a variable that holds a constant where a constant is needed. The
+ * result of an operator on such variables can be used in the same way. */
 static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj *b, const struct lang_type *t,
                         struct loc at)
 {
@@ -401,8 +400,8 @@ static void assert_no_overflow(struct eval *e, enum oper op, const struct obj *a
 static struct obj *arithmetic_op(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     bool is_division = op == OPER_div || op == OPER_floordiv || op == OPER_mod;
-    /* Whether a right shift is arithmetic depends on the signedness of the left operand, or, if the left operand is a
-     * number, of the right operand. */
+    /* The signedness of the left operand determines whether a right shift is arithmetic. If the left operand is a
+     * number, the signedness of the right operand determines this. */
     const struct obj *left = is_number(a) ? b : a;
     const struct lang_type *t = common_type(e, a, b, is_division, false, at);
     if (!t)

@@ -3,8 +3,8 @@
  * of tl.map_elementwise.
  *
  * A region must not have effects, and an assertion is an effect. region_lift_assertions therefore replaces the
- * assertions in a region by an additional value: the number of the assertion that failed, or 0. The op combines this
- * value by a maximum, and an assertion after the op checks the result:
+ * assertions in a region by an additional value: the number of the assertion that failed, or 0. The op combines these
+ * values by a maximum, and an assertion after the op checks the result:
  *
  *     reduce %x (%a, %b) {               %r, %failed = reduce %x, %zero (%a, %m, %b, %n) {
  *       assert %a_small "too large"        %code = select %a_small, 0, 1
@@ -13,7 +13,7 @@
  *                                        }
  *                                        assert (%failed != 1) "too large"
  *
- * If an assertion fails only for values on which the op's result does not depend, it is not reported. */
+ * If an assertion fails only for values on which the op's result does not depend, the failure is not reported. */
 #include "frontend/trace/trace.h"
 
 #include <string.h>

@@ -100,8 +100,8 @@ static struct obj *library_name(struct eval *e, struct scope *s, const char *nam
     return find_language(e, name);
 }
 
-/* Adds a note to the error "name is not defined". The note shows the branch or loop at whose end the name ceased to
- * exist, the name in triton.language, or a similar name. */
+/* Adds a note to the error "name is not defined". The note shows one of these: the branch or loop at whose end the
+ * name ceased to exist, the name in triton.language, or a similar name. */
 static void explain_missing(struct eval *e, struct scope *s, const char *name)
 {
     void **lost = map_get_ptr(e->trace->lost, name);
@@ -126,8 +126,8 @@ static bool is_local(const struct eval *e, const struct scope *s, const char *na
     return false;
 }
 
-/* Returns whether x, the value of a global variable, is plain data, which kernels must not use: a compiled kernel would
- * keep this value even if the program later assigns another value to the variable. */
+/* Returns whether x, the value of a global variable, is plain data. Kernels must not use such a variable, because a
+ * compiled kernel would keep the value even if the program later assigns another value to the variable. */
 static bool is_plain_data(const struct obj *x)
 {
     return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;
@@ -369,7 +369,7 @@ static bool is_recursive(struct eval *e, const struct function *fn, const struct
 }
 
 /* If the argument of a constexpr parameter is a tensor with a known constant, replaces the tensor in s by this
- * constant. Returns a copy of s, in which the arguments remain when the body assigns other values to the parameters. */
+ * constant. Returns a copy of s. The copy keeps the arguments when the body assigns other values to the parameters. */
 static struct scope *settle_arguments(struct eval *e, const struct function *fn, struct scope *s)
 {
     const struct ast_list *params = &fn->def->def.params;
@@ -431,8 +431,8 @@ struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args
 
 /* -- the prelude: prelude.py and libdevice.py; a section is parsed when a kernel first uses one of its functions -- */
 
-/* Executes a section of the prelude, `len` bytes of text, as the module `name`. Does not append ops to the kernel being
- * traced. */
+/* Executes a section of the prelude as the module `name`. The section has `len` bytes of text. Does not append ops to
+ * the kernel being traced. */
 static struct obj *run_section(struct eval *e, const char *text, size_t len, const char *name)
 {
     struct trace *trace = e->trace;
@@ -531,9 +531,9 @@ static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p
 
 /* Returns the value of parameter p. The parameter consumes one or more arguments of the spec, from index *n on.
  * Advances *n past these arguments. If the parameter is a tuple, `parts` has the structure of the tuple. The IR
- * arguments of a tuple x are named x_0, x_1, ..., or x_FIELD for a tuple with named fields, but the base pointer of a
- * descriptor x is named x. Reports an error and returns NULL if there are too few arguments, or if the arguments for a
- * descriptor are not those of a descriptor. */
+ * arguments of a tuple x are named x_0, x_1, ..., or x_FIELD for a tuple with named fields. Exception: the base
+ * pointer of a descriptor x is named x. Reports an error and returns NULL if there are too few arguments, or if the
+ * arguments for a descriptor do not form a descriptor. */
 static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
                               const struct obj *parts, const char *name, int *n)
 {
@@ -583,7 +583,7 @@ static bool bind_params(struct eval *e, struct func *f, const struct function *f
     return true;
 }
 
-/* Adds an IR function for the kernel fn to module m, and copies the options of the spec to it. */
+/* Adds an IR function for the kernel fn to module m, and copies the options of the spec to the function. */
 static struct func *func_for(struct module *m, const struct function *fn, const struct spec *spec)
 {
     struct func *f = func_new(m, fn->name);

@@ -26,12 +26,12 @@ struct lost {
     bool in_loop;
 };
 
-/* An `if` of which one branch returned from an inlined function; the code after the `if` is traced into the other
+/* An `if` with one branch that returned from an inlined function. The code after the `if` is traced into the other
  * branch (see merge_values.c). */
 struct pending;
 
 /* The state of tracing. To enter a branch, a loop or a call, the tracer copies this struct, changes the copy,
- * and points e->trace to the copy. Unwinding after an error restores the pointer e->trace, and with it the whole
+ * and points e->trace to the copy. Unwinding after an error restores the pointer e->trace, and thereby the whole
  * state. */
 struct trace {
     struct func *func;
@@ -77,8 +77,8 @@ struct obj *trace_constexpr(struct eval *e, struct obj *x, struct loc at);
 struct obj *trace_inline(struct eval *e, struct function *fn, const struct args *args);
 
 /* -- undefined_elements.c -- */
-/* Warns of reductions and dots that combine undefined elements. `loads` are the loads with a mask but without `other`:
- * their results are undefined where the mask is False. */
+/* Warns of reductions and dots that combine undefined elements. `loads` are the loads with a mask but without `other`.
+ * The results of these loads are undefined where the mask is False. */
 void trace_warn_undefined(struct eval *e, struct func *f, const struct map *loads);
 
 /* -- merge_values.c -- */
@@ -110,8 +110,8 @@ struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struc
 /* Returns the type of x for messages: "fp32", "<[64], fp32>", "tuple(...)". */
 const char *type_text(struct eval *e, const struct obj *x);
 const char *lang_text(struct eval *e, const struct lang_type *t);
-/* Called at the end of an inlined function, which returns `result` there. Merges `result` with the results of all
- * branches that returned earlier, and returns the merged result. */
+/* Called at the end of an inlined function. `result` is the value that the function returns at its end. Merges
+ * `result` with the results of all branches that returned earlier, and returns the merged result. */
 struct obj *merge_returns(struct eval *e, struct obj *result);
 /* Traces an `if` with the run-time condition `cond`, and merges the values of names after its branches. Returns
  * FLOW_return, and sets *result, if both branches return. */
@@ -120,17 +120,17 @@ enum flow merge_if(struct eval *e, struct scope *s, const struct ast *stmt, stru
 void report_return_in_loop(struct eval *e, const struct ast *stmt);
 /* Returns the location of the last assignment to a name in a body; `otherwise` if there is none. */
 struct loc place_of_assignment(const struct ast_list *body, const char *name, struct loc otherwise);
-/* Merges the values x[0] and x[1] of `a if c else b`, which have equal types and are computed in two finished blocks:
- * builds an `if` that yields the values, or, if the blocks contain only constants, a select. */
+/* Merges the values x[0] and x[1] of `a if c else b`. The values have equal types, and are computed in two finished
+ * blocks. Builds an `if` that yields the values; if the blocks contain only constants, builds a select. */
 struct obj *merge_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at);
 
 /* -- region.c -- */
 /* Returns the reduction or scan o if its region contains no assertions. Otherwise, replaces o by an op that also yields
  * the number of the assertion that failed, builds assertions after this op, and returns the op. */
 struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at);
-/* Applies fn, a function of n scalars, to the elements of the n blocks x, which have one shape: fn gets the n elements
- * with equal indices. Returns a tuple of blocks of this shape, one for each value that fn returns; obj_error after an
- * error, which it reports. If x contains scalars, calls fn once, and the tuple contains scalars. */
+/* Applies fn, a function of n scalars, to the elements of the n blocks x, which have one shape. Each call of fn gets
+ * the n elements with equal indices. Returns a tuple of blocks of this shape, one for each value that fn returns;
+ * obj_error after an error, which it reports. If x contains scalars, calls fn once, and the tuple contains scalars. */
 struct obj *trace_map(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at);
 
 /* -- hostcall.c -- */
@@ -139,7 +139,8 @@ struct obj *trace_map(struct eval *e, struct obj *fn, struct obj *const *x, int 
 bool trace_is_host_object(const struct obj *x);
 /* Returns a copy of x in which new arguments of block b replace the IR values. */
 struct obj *trace_stand_in(struct eval *e, struct block *b, struct obj *x);
-/* Adds a host_call op with a site that stores x. host_site_result rebuilds x from this site and the op's operands. */
+/* Adds a host_call op with a site that stores x. At run time, host_site_result rebuilds x from this site and the op's
+ * operands. */
 void trace_result(struct eval *e, struct obj *x, struct loc at);
 /* Erases the host_call ops that exist only so that a debugger can stop before a statement. */
 void trace_drop_statements(struct block *b, const struct spec *spec);
@@ -164,14 +165,14 @@ bool is_fp8_type(const struct lang_type *t);
 bool is_ptr_type(const struct lang_type *t);
 bool is_dtype(const struct lang_type *t, enum dtype d);
 int bits_of(const struct lang_type *t);
-/* Returns the default type of a number: the type that it gets if no other operand determines its type. Returns NULL if
+/* Returns the default type of a number, which the number gets if no other operand determines its type. Returns NULL if
  * no type can represent the number. */
 const struct lang_type *decayed_type(struct eval *e, const struct obj *number);
 /* Returns a number as a constant of type t and the given shape. If `decay`, the number is first rounded to
  * its decayed_type. */
 struct value *number_value(struct eval *e, const struct obj *number, const struct lang_type *t, int rank, const int *shape,
                            bool decay, struct loc at);
-/* Returns a zero of type t (of a pointer type: a null pointer). */
+/* Returns a zero of type t; if t is a pointer type, a null pointer. */
 struct value *zero_value(struct eval *e, const struct lang_type *t, struct loc at);
 struct obj *constant_tensor(struct eval *e, struct obj *number, const struct lang_type *t, struct loc at);
 

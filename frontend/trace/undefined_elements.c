@@ -8,22 +8,24 @@
  *     tl.store(Y + i, x, mask=i < n)        and stores under a mask are ignored
  *
  * A forward dataflow analysis, iterated over loops to a fixpoint, computes for each tile the dimensions in which the
- * tile mixes defined and undefined elements: of two elements that differ only in their index of such a dimension, one
- * may be defined and the other undefined. The result of a load mixes them in the dimensions in which the mask varies. A
- * mask that depends only on the row masks out whole rows. A sum over each row then does not combine defined and
- * undefined elements, and the analysis assumes that the program ignores the sums of undefined rows. No warning may be
- * wrong, so the analysis also assumes that ops which it does not model (gathers, sorts, atomics) have defined results.
- * The result of a load is defined if the known constants prove that the mask is True everywhere. */
+ * tile mixes defined and undefined elements. This means that of two elements whose indices differ only in such a
+ * dimension, one may be defined and the other undefined. The result of a load mixes such elements in the dimensions in
+ * which the mask varies. A mask that depends only on the row masks out whole rows. A sum over each row then does not
+ * combine defined and undefined elements, and the analysis assumes that the program ignores the sums of undefined
+ * rows. No warning may be wrong, so the analysis also assumes that ops which it does not model (gathers, sorts,
+ * atomics) have defined results. The result of a load is defined if the known constants prove that the mask is True
+ * everywhere. */
 #include "frontend/trace/trace.h"
 
 /* The lattice element of a value: the facts that the analysis has found. Sets of dimensions are bit masks. */
 struct fact {
-    /* the dimensions in which the value varies: elements whose indices differ only in these may be unequal */
+    /* the dimensions in which the value varies: elements whose indices differ only in these dimensions may be
+     * unequal */
     uint32_t varies;
     uint32_t undefined;    /* dimensions in which the tile mixes defined and undefined elements */
     const struct op *load; /* the load that left elements undefined; NULL if all are defined */
-    /* The value depends on a value that varies and is defined everywhere, such as an index. A comparison with it may be
-     * the condition under which the elements are defined. */
+    /* The value depends on a value that varies and is defined everywhere, such as an index. A comparison with such a
+     * value may be the condition under which elements are defined. */
     bool is_index;
     bool is_direct;  /* the value is the result of a load, or of casts and reshapes of such a result */
     bool is_true;    /* the value is a mask that is true everywhere */
@@ -87,7 +89,7 @@ static uint32_t remove_dim(uint32_t dims, int axis)
     return (dims & below) | (dims >> 1 & ~below);
 }
 
-/* Returns a mask of those bits of a row-major element index that encode the index in dimension d. */
+/* Returns a mask of the bits of a row-major element index that encode the index in dimension d. */
 static uint64_t index_bits(const struct type *t, int d)
 {
     int64_t below = 1;
@@ -250,7 +252,8 @@ static struct fact loaded(struct search *s, const struct op *o)
 /* -- ops that combine elements -- */
 
 struct advice {
-    /* the reduction's name; its neutral element, which the advice recommends as `other` (NULL: unknown) */
+    /* what: the reduction's name; other: its neutral element, which the advice recommends for the argument `other`
+     * (NULL: unknown) */
     const char *what, *other;
 };
 
@@ -311,8 +314,9 @@ static void warn(struct search *s, const struct op *o, const struct fact *x)
         diag_hint(d, ERR_hint_some_other);
 }
 
-/* Returns whether the reduction or dot o combines defined and undefined elements of operand i: the operand mixes them
- * in `axis`, the dimension over which o reduces (K of a dot). If so, and if a result of o is used, warns. */
+/* Returns whether the reduction or dot o combines defined and undefined elements of operand i. It does if the operand
+ * mixes such elements in `axis`, the dimension over which o reduces (K of a dot). Also warns, if a result of o is
+ * used. */
 static bool combines_undefined(struct search *s, const struct op *o, int i, int axis)
 {
     const struct fact *x = fact_of(s, op_opnd(o, i));
