@@ -44,7 +44,7 @@ try() { # NAME SECONDS COMMAND...: runs a command; it must exit with the code th
 }
 check() { try "$@" && passed=$((passed + 1)) || failed=$((failed + 1)); }
 
-# Runs a command as `try` does, but in the background, with one process on each core. `gather` waits for all processes
+# Like `try`, but runs the command in the background, with one process on each core. `gather` waits for all processes
 # and counts the results.
 beside() {
     while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine_code.c: checks that machine code of ptxas contains all those instructions of the PTX that ptxas must not
- * remove.
+/* machine_code.c: checks that ptxas has not removed or merged certain instructions of the PTX.
  *
  *     machine_code KERNEL.ptx KERNEL.cubin
  *

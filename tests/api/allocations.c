@@ -135,8 +135,8 @@ static neso_status run(struct ration *r, size_t limit, const char *device)
     return status;
 }
 
-/* Makes each allocation fail in turn: those of a compilation if `device` is NULL, otherwise those of a program on
- * the device. */
+/* Makes each allocation fail in turn. If `device` is NULL, these are the allocations of a compilation; otherwise, they
+ * are the allocations of a program on the device. */
 static void refuse(const char *device)
 {
     neso_status status = NESO_OUT_OF_MEMORY;

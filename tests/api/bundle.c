@@ -74,7 +74,7 @@ static neso_compile_options with(const char *text)
     return o;
 }
 
-/* Returns a bundle with both kernels, which the caller frees. Sets *t to what the context reported, such as the
+/* Returns a bundle with both kernels. The caller frees the bundle. Sets *t to the reports of the context, such as the
  * record of the first kernel. */
 static char *make(struct told *t, size_t *length)
 {

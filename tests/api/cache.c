@@ -120,8 +120,8 @@ static void race(const char *right)
     check(count_files(entry) == 1, "one key, one entry", count_files(entry));
 }
 
-/* Changes one bit of the entry, in one byte after the other; then truncates the entry to many lengths. With `all`,
- * tries every bit and every length. The kernel must compile to the right PTX every time. */
+/* Changes one bit in each byte of the entry, one byte after the other. Then truncates the entry to many lengths. If
+ * `all` is set, tries every bit and every length. The kernel must compile to the right PTX every time. */
 static void damage(const char *right, int all)
 {
     static char bytes[ENTRY_MOST], ptx[PTX_MOST];

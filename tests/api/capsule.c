@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* capsule.c: tests capsules in the API. neso_capsule_launch makes a file of a successful and of a failed launch. The
  * file can be read, and its launch has the same outcome on another device. A changed copy of a capsule can be run. A
- * truncated file is refused, whatever its length. If an allocation fails, the call reports exhausted memory. */
+ * file that is truncated to any length is refused. If an allocation fails, the call reports exhausted memory. */
 #include "neso.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lent.c: tests that kernels on a CPU device use memory that the caller has lent: kernels can read and write the
- * memory, and accesses outside of it are errors. Also tests that the output of kernels reaches the caller's
+/* lent.c: tests that kernels on a CPU device use memory that the caller has lent. Kernels can read and write the lent
+ * memory, and accesses outside of this memory are errors. Also tests that the output of kernels reaches the caller's
  * callback. */
 #include "neso.h"
 

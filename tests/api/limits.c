@@ -204,7 +204,7 @@ static void release(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-/* Runs a program, and returns its processor time in seconds, which does not depend on how busy the machine is. */
+/* Runs a program, and returns its processor time in seconds, which does not depend on the load of the machine. */
 static double run(neso_context *ctx, const char *source, neso_status *status)
 {
     clock_t start = clock();
@@ -388,8 +388,8 @@ static void ask(void)
     neso_context_release(ctx);
 }
 
-/* Options whose size is not the size of a version of the structure are refused, for example if the size ends inside a
- * pointer. The size of an older, shorter version is accepted. */
+/* Tests that options are refused if their size is not the size of a version of the structure: for example, a size that
+ * ends inside a pointer. The size of an older, shorter version is accepted. */
 static void sizes(void)
 {
     neso_context *ctx;

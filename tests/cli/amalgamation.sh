@@ -8,7 +8,7 @@ say() { echo "$*"; fail=1; }
 cc=${CC:-cc}
 make -s -C "$NESO_ROOT" amalgamation || exit 1
 cp "$NESO_ROOT/$NESO_BUILD"/neso.[ch] .
-# gcc needs 20 seconds for -Wmisleading-indentation, because it does not keep the columns of such a long file.
+# gcc does not keep the columns of such a long file, so -Wmisleading-indentation would take 20 seconds.
 flags="-std=c11 -Wall -Wextra -Wno-misleading-indentation -Werror -pedantic"
 # shellcheck disable=SC2086
 $cc $flags -O0 -c neso.c || exit 1

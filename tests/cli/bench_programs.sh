@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Tests that the kernels of bench/ give right results without a GPU, at small sizes: products of every layout, type and epilogue, and
-# products that split their sums. Also tests that recorded measurements can be judged, and that Python can use the library.
+# products that split their sums. Also tests that `neso bench` can judge recorded measurements, and that Python can use the library.
 status=0
 for program in decode matmuls; do
     for device in interpreter emulator; do
@@ -26,7 +26,7 @@ assert kernel.resources["num_threads"] == 64 and kernel.resources["ptx_version"]
 END
     printf 'import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef sum(X, N: tl.constexpr):\n    %s\n' \
         'tl.store(X, tl.sum(tl.load(X + tl.arange(0, N)), axis=0))' >sum.py
-    if [ "$NESO_BUILD" = build ]; then # other builds may need a sanitizer's runtime, which Python lacks
+    if [ "$NESO_BUILD" = build ]; then # other builds may need the runtime of a sanitizer, which Python does not load
         NESO_LIBRARY=$NESO_ROOT/build/libneso.so PYTHONPATH=$NESO_ROOT/runtime/python python3 bound.py || status=1
     fi
 fi

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Tests bundles: a program records its launches, `neso bundle` compiles the record, and a second run with the bundle compiles nothing and
-# prints the same. The programs have launch plans, imported kernels and autotuning. If a bundle lacks a kernel, the error names the field
-# that differs.
+# prints the same output. The programs have launch plans, imported kernels and autotuning. If a bundle lacks a kernel, the error names
+# the field that differs.
 fail=0
 say() { echo "$*"; fail=1; }
 programs=$NESO_ROOT/tests/programs
@@ -129,7 +129,7 @@ if command -v ptxas >/dev/null || [ -x /usr/local/cuda/bin/ptxas ]; then
     "$NESO" compile all.neso::add_one --signature '*fp32:16, i32:16, 256' --target sm_86 --emit cubin -o out.cubin 2>err || say "assembled: $(cat err)"
 fi
 
-# A kernel that was edited after the record or the bundle was made does not match the record or the bundle.
+# If a kernel is edited after the record and the bundle were made, the kernel matches neither of them.
 sed -i 's/+ 1, mask/+ 2, mask/' helper.py
 expect 2 'add_one in helper.py is not the kernel that was recorded' bundle tuned.record -o out.neso
 expect 2 "source is" run --device emulator --bundle tuned.neso tuned.py

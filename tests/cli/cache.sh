@@ -53,7 +53,8 @@ for program in tensor_maps dot_warpgroups; do
 done
 rm -r cache; compile >out
 
-# Kills many processes: each runs for a few milliseconds, and writes its entry only during some tenths of a millisecond.
+# Kills many processes, because a process runs for a few milliseconds, and writes its entry only during some tenths of a
+# millisecond.
 kills=100; [ -n "${EVERY:-}" ] && kills=2000
 for ((i = 0; i < kills; i++)); do
     rm -rf cache/*.neso

@@ -36,7 +36,7 @@ def product(a_ptr, b_ptr, c_ptr, M, N, K, stride_a, stride_b, BM: tl.constexpr, 
 x = torch.randn(1000, device='cuda')
 y = torch.empty_like(x)
 scale[(triton.cdiv(1000, 256),)](x, y, 1000, 2.5, BLOCK=256)
-assert torch.allclose(y, x * 2.5)     # nothing runs: y is not set
+assert torch.allclose(y, x * 2.5)     # kernels do not run, so y has no values, but assertions pass
 torch.testing.assert_close(y, x * 2.5)
 scale[(2,)](x.half(), y, 1, 2.5, BLOCK=512, num_warps=8)
 PY
@@ -68,7 +68,8 @@ if command -v python3 >/dev/null; then
 sys.exit(tags != ["name", "math-type", "arange-power", "arange-power"])' || { say "--json:"; cat out; }
 fi
 
-# For a kernel that is not launched, `neso check` prints the errors that no guess of types removes, with their notes and hints.
+# For a kernel that is not launched, `neso check` prints the errors that occur with every guess of types, with their notes and
+# hints.
 printf "$head"'@triton.jit\ndef k(X, Y):\n    i = tl.arange(0, 16)\n    a = tl.load(X + i)\n    b = tl.load(Y + tl.arange(0, 32))\n    tl.store(X + i, a + b)\n' >shapes.py
 check 1 "shapes.py:9:23: error: shapes do not broadcast: dimension 0 is 16 against 32" shapes.py
 check 1 'shapes.py:7:9: note: this operand has shape [16]' shapes.py

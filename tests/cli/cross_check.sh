@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that neso run --check compares a kernel's PTX in the emulator with the interpreter before its first launch, on either device.
-# Correct kernels agree, a kernel whose threads race gets a warning, and --verbose names kernels that cannot be compared.
+# Tests that neso run --check compares a kernel's PTX in the emulator with the interpreter before the kernel's first launch, on both
+# devices. Correct kernels agree, a kernel whose threads race gets a warning, and --verbose names kernels that cannot be compared.
 set -u
 status=0
 say() { echo "$1"; status=1; }

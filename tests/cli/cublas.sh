@@ -7,8 +7,8 @@ build() { ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NE
 mkdir -p env/lib/python3.12/site-packages/nvidia/cublas/lib
 build cuda libcuda.so.1 && build cublas env/lib/python3.12/site-packages/nvidia/cublas/lib/libcublas.so.12 || exit 1
 export LD_LIBRARY_PATH=$PWD
-# Turns leak detection off: a leak report does not name an unloaded library, so no suppression can match leaks of the
-# library.
+# Turns leak detection off. A leak report does not name a library that is no longer loaded, so no suppression can match
+# the library's leaks.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
 cat >products.py <<'PY'

@@ -7,7 +7,7 @@ say() { echo "$*"; fail=1; }
 mkdir -p a/deeper/folder
 other=$NESO_ROOT/build/clang/neso
 [ "$NESO_BUILD" = build ] || other=$NESO_ROOT/build/neso
-# An older build may come from other sources, so it is not compared.
+# Does not compare an older build, because it may come from other sources.
 [ -x "$other" ] && ! [ "$NESO_ROOT/build/neso" -nt "$NESO_ROOT/build/clang/neso" ] || other=
 for ir in "$NESO_ROOT"/tests/codegen/sm_90a/*.ir; do
     name=$(basename "$ir")
@@ -22,7 +22,8 @@ for ir in "$NESO_ROOT"/tests/codegen/sm_90a/*.ir; do
 done
 [ $n -gt 9 ] || say "only $n kernels"
 
-# Writes the PTX of a program's kernels, by running the program on the emulator, or else on the interpreter.
+# Writes the PTX of a program's kernels. Runs the program on the emulator if its first line lists the emulator,
+# otherwise on the interpreter.
 keep() { # FOLDER NESO PROGRAM
     local device=interpreter
     head -n 1 "$3" | sed 's/[(;].*//' | grep -q emulator && device=emulator

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests --emit c: the C file compiles as C11 and C++17 without a warning, needs only the driver, and launches the best variant that the
-# arguments allow, with the right parameters. The test uses a fake driver, which prints launches (driver/cuda.c).
+# Tests --emit c: the C file compiles as C11 and C++17 without a warning, needs only the driver, and launches the best variant for the
+# arguments, with the right parameters. The test uses a fake driver, which prints launches (driver/cuda.c).
 fail=0
 say() { echo "$*"; fail=1; }
 ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/cuda.c" -o libcuda.so.1 || exit 1
@@ -71,7 +71,7 @@ done
 "$NESO" compile scale.py --emit c --signature '*fp32, i32, fp32, i32' -o x 2>err; [ $? = 2 ] && [ ! -e x.c ] || say "a bad signature: $(cat err)"
 
 # A launch plan: the generated C code encodes the tensor maps. A grid that fits on the GPU at once uses the variant for small grids; for a
-# larger grid, one CTA runs on each multiprocessor. If the length of rows is unsuitable for maps of stores, only loads use maps. If no map
+# larger grid, one CTA runs on each multiprocessor. If the length of rows does not allow maps for stores, only loads use maps. If no map
 # can address the rows, or the driver refuses a map, the kernel uses no maps.
 "$NESO" compile "$NESO_ROOT/tests/gpu/emitted.py" --num-warps 8 --emit c -o scale --no-cache \
     --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32, i32, i32, i32, 128, 256, 64' || say "a plan: exit $?"

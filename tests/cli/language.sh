@@ -5,8 +5,8 @@
 "$NESO" help errors >errors
 fail=0
 
-# Writes a program that contains a kernel for each example; examples of the module triton become host code. The file `want` has the expected
-# results, each with the number and name of its example.
+# Writes a program that contains a kernel for each example. An example of the module triton becomes host code. The file `want` has the
+# expected results, each with the number and name of its example.
 awk '
 BEGIN {
     print "import torch\nimport triton\nimport triton.language as tl\nfrom triton.language.extra import libdevice\n"

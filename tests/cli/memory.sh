@@ -13,8 +13,8 @@ run() { # EXIT TEXT ARGUMENT...: neso run on the emulator
     [ -z "$text" ] || grep -qE -- "$text" out || { say "run $*: no '$text'"; cat out; }
 }
 
-# A tensor of torch.empty, which is loaded by ld, cp.async or tensor maps: the emulator reports a result exactly if it depends on the
-# tensor's contents.
+# Kernels load a tensor of torch.empty by ld, cp.async or tensor maps. The emulator reports a result if and only if the result
+# depends on the tensor's contents.
 cat >matmul.py <<'PY'
 import sys
 import torch

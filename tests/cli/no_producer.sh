@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests the variant without a producer. A launch uses this variant if, without the registers of the producer's warp, one
-# more CTA fits on each SM, and the grid has programs for this CTA. Generated C code (--emit c) decides in the same way.
-# The test runs on the fake driver, which reports a given number of registers of a thread.
+# Tests the variant without a producer. A launch uses this variant under two conditions: one more CTA fits on each SM
+# without the registers of the producer's warp, and the grid has programs for this CTA. Generated C code (--emit c)
+# decides in the same way. The test runs on the fake driver, which reports a given number of registers of a thread.
 set -u
 status=0
 say() { echo "$1"; status=1; }
@@ -33,7 +33,7 @@ if __name__ == '__main__':
 END
 ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/cuda.c" -o libcuda.so.1 || exit 1
 export LD_LIBRARY_PATH=$PWD FAKE_TRACE=1 NESO_CACHE=off
-run() { # REGISTERS PROGRAMS THREADS: both launches have so many threads
+run() { # REGISTERS PROGRAMS THREADS: checks that both launches have THREADS threads
     sed "s/GRID/$2/" states.py >now.py
     FAKE_REGISTERS=$1 "$NESO" run --verbose --device cuda now.py >out 2>err || say "$(cat out err)"
     [ "$(grep -c "^grid $2 1 1 threads $3 shared" out)" = 2 ] || say "$1 registers, $2 programs: $(grep grid out)"

@@ -85,8 +85,8 @@ mapfile -t names < <(awk '/^[a-z0-9_]+ = / { print $1 }' table)
 [ ${#names[@]} -ge 80 ] || say "only ${#names[@]} parameters are listed"
 [ "$(grep -cE '^    (measured: |not measured)' table)" = ${#names[@]} ] || say "a row without its measurement"
 
-# A value changes the PTX, even if it follows a value for another threshold or an earlier value for the same
-# threshold. The default value does not change the PTX.
+# A value changes the PTX. This also holds if values for other thresholds, or an earlier value for the same threshold,
+# precede it. The default value does not change the PTX.
 compile >plain || say "compile"
 compile --param pack_programs_most=4 | cmp -s - plain || say "the default as a value changes the PTX"
 compile --param pack_programs_most=2 >two || say "--param"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that a prefetch out of bounds, which has no source line, is reported at the line of the load whose data it
-# prefetches.
+# Tests that a prefetch out of bounds is reported at the line of the load whose data it prefetches, because a prefetch
+# has no source line.
 cat >rows.py <<'PY'
 import torch
 import triton

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Tests random kernels: the interpreter and the emulator agree, and ptxas (if it is installed) accepts a sample. The seed is a digest of the
-# compiler's sources, so that a changed compiler is tested with different kernels, and an unchanged one with the same kernels. The test
+# compiler's sources, so that a changed compiler is tested with different kernels, and an unchanged compiler with the same kernels. The test
 # prints the seed; build/random_kernels N SEED repeats a run. With sanitizers, which are slow, it runs fewer kernels.
 set -u
 cd "$NESO_ROOT" || exit 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests --explain=registers: it names the line where most registers are live, and predicts spills. If ptxas is installed, the prediction
-# must agree with ptxas.
+# Tests --explain=registers: it names the line where the most registers are live, and predicts spills. If ptxas is installed, the
+# prediction must agree with ptxas.
 set -u
 cd "$NESO_ROOT" || exit 1
 work=$(mktemp -d) status=0

@@ -38,7 +38,8 @@ saved "--output elsewhere" ../elsewhere/results results plot -o ../elsewhere
 saved "--output by its whole name" other/again "$real/other/again" plot --output other
 [ -s other/again/results.html ] || say "no page"
 
-# refused WHAT SAVE_PATH PLOT_NAME OPTION...: nothing is written outside, and the message has the location of the call
+# refused WHAT SAVE_PATH PLOT_NAME OPTION...: checks that nothing is written outside, and that the message has the
+# location of the call
 ln -s ../outside link
 ln -s ../outside/file.csv linked.csv
 mkdir -p kept && ln -s ../../outside kept/link

@@ -48,7 +48,7 @@ while IFS= read -r -t 5 line <&4; do case $line in data:*) heard=1; break ;; esa
 [ -n "$heard" ] || say "no event after a save"
 exec 4>&-
 ask GET "/build.json?$signature" '' && has '* 3.25, mask=i' 'the build after a save'
-for _ in 1 2 3; do # uses the shortest of three times, because the machine may be busy
+for _ in 1 2 3; do # finds the shortest of three times, because the machine may be busy
     ask GET "/build.json?$signature" ''
     echo "$(sed -nE 's/.*"ms": ([0-9]+)\.[0-9]+, "messages": "".*/\1/p' answer)"
 done | sort -n | head -n 1 >least

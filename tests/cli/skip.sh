@@ -75,8 +75,8 @@ for _ in {1..20}; do
 done
 [ $fail = 0 ] || echo "SEED=$seed"
 
-# --passes: without a required pass, no code is generated. The compiler refuses an order in which a pass destroys a property that a later
-# pass needs.
+# --passes: without a required pass, no code is generated. The compiler also refuses an order in which a pass destroys a property that a
+# later pass needs.
 compile() { "$NESO" compile kernels.py::rows --signature '*fp32, *fp32, i32, 1024' --no-cache "$@" >out 2>&1; }
 refused() { # TEXT ARGUMENT...
     local text=$1

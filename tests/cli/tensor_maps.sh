@@ -20,8 +20,8 @@ grep -q "\"type\": \"fp16\", \"base\"" out && say "maps without a contiguous dim
     --emit ptx --explain=raise_tma_load >ptx 2>err
 grep -q 'stays a load: the stride of dimension 0 is no multiple of 16 bytes' err || say "the reason: $(cat err)"
 grep -q "stays a load: another load for the loop's dots stays a load" err || say "the other load: $(cat err)"
-# Tiles must begin at multiples of 16 bytes along their rows. The compiler proves this, or a guard checks it at the
-# launch, or loads use no maps.
+# Tiles must begin at multiples of 16 bytes along their rows. Either the compiler proves this, or a guard checks this
+# at the launch, or loads use no maps.
 starts() { # KERNEL SIGNATURE: writes the launch plan to `out`, and the explanation of loads to `err`
     "$NESO" compile "$NESO_ROOT/tests/programs/dot_starts.py::$1" --signature "*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16, i32, $2, 64, 64, 64" \
         --emit json --explain=raise_tma_load >out 2>err
@@ -34,8 +34,8 @@ starts from_both i32
 grep -q '"guards": \["part", "0 part 2 \* 16 rem part 2 \* 16 rem \* -"' out || say "steps of an argument: $(cat out)"
 starts from_argument i32
 grep -q '"base": \["A at 2 \* +"\]' out || say "from an argument: $(cat out)"
-# Stores must begin inside the array. The compiler proves this, or a guard checks it at the launch, or stores use no
-# maps.
+# Stores must begin inside the array. Either the compiler proves this, or a guard checks this at the launch, or stores
+# use no maps.
 before() { # STEP LEAST: writes the launch plan to `out`, and the explanation of the store to `err`
     "$NESO" compile "$NESO_ROOT/tests/programs/dot_starts.py::before" --signature "*fp16:16, *fp16:16, *fp32:16, i32, i32:16, i32, i32, $1, $2, 64, 64, 64" \
         --target sm_90a --emit json --explain=raise_tma_store >out 2>err
@@ -68,7 +68,7 @@ for type in fp16 fp8e5; do
 done
 grep -q '"fill": "nan"' fp16 || say "NaN of 16 bits: $(cat fp16 err.fp16)"
 grep -q 'stays a load: masked elements are neither 0 nor a NaN that maps support' err.fp8e5 || say "NaN of 8 bits: $(cat fp8e5 err.fp8e5)"
-# The compiler converts accesses through block pointers and descriptors (of the kernel or the host) to tensor maps; a producer warp loads
+# The compiler converts accesses through block pointers and descriptors (of the kernel or the host) to tensor maps. A producer warp loads
 # the operands of dots.
 fed() { # PROGRAM::KERNEL SIGNATURE STORES
     "$NESO" compile "$NESO_ROOT/tests/programs/$1" --signature "$2" --target sm_90a --explain=raise_tma_load,raise_tma_store,warp_specialize --emit ptx >ptx 2>err

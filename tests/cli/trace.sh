@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests neso run --trace: for 20 kernels with one numerical fault each (tests/numerics/faulty) it names the line marked `# here`. For 20
-# correct kernels (tests/numerics/sound) it names no line.
+# Tests neso run --trace: it names the line marked `# here` of 20 kernels that have one numerical fault each (tests/numerics/faulty),
+# and no line of 20 correct kernels (tests/numerics/sound).
 set -u
 status=0
 say() { echo "$1"; status=1; }
@@ -23,8 +23,8 @@ for file in "$NESO_ROOT"/tests/numerics/sound/*.py; do
     done
 done
 
-# Element i of a reverse scan combines the elements from i on, so the trace must name one of these elements for
-# element i.
+# Element i of a reverse scan combines the elements from i on. For element i, the trace must therefore name one of
+# these elements.
 cat >reverse.py <<'END'
 import torch
 import triton

@@ -65,7 +65,7 @@ expect 2 '--time takes no argument' compile k.py::add --time=1
 expect 2 'usage: neso compile' compile
 expect 2 "unexpected 'two.py'" compile k.py two.py
 expect 2 'usage: neso run' run
-# Shows the error of the program that should launch the kernel, or the error about the option.
+# Tests that the command shows the error of the program that should launch the kernel, or the error about the option.
 printf 'import torch\nfrom k import copy\nx = torch.ones(4)\ncopy[(1,)](x, y, BLOCK=4)\n' >fails.py
 cat >launches.py <<'PY'
 import torch

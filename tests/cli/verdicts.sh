@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Tests the output of neso bench about kernels whose costs changed, without a GPU. The counts of a variant belong to
-# its kernel. A reason lists the costs that decided the verdict before the other costs. The largest change is the
-# change with the largest ratio. Also tests messages about bounds, numbers and figures.
+# its kernel. The reason for a verdict lists the costs that decided the verdict before the other costs. The largest
+# change is the change with the largest ratio. Also tests messages about bounds, numbers and figures.
 set -u
 work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -33,8 +33,8 @@ bench() { # STATUS TEXT ARGUMENT...
     grep -qE -- "$text" out || { say "bench $*: expected to read: $text"; head -n 20 out; }
 }
 
-# If a launch runs a variant of a kernel, the variant's counts belong to the kernel, even if the base is from an older neso, which wrote a
-# row for the variant.
+# If a launch runs a variant of a kernel, the variant's counts belong to the kernel. This also holds if the base is from an older neso,
+# which wrote a row for the variant.
 bench 0 '^matmul/matmul-[0-9a-f]{16}: its counts are of the variant without persistent_grid,cluster_multicast, which launches ran because the grid' \
     matmul.py --counts --record new.txt
 [ "$(grep -c '^kernel' new.txt)" = 1 ] && grep -q '^ cost run.instructions [1-9]' new.txt || say "one kernel with its counts: $(cat new.txt)"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests Triton's tutorial 03, whose columns wrap (% N): on targets without TMA, both operands are copied in stages, 16 bytes at once,
-# without spills. If the accumulator does not fit into the registers of four warps, the kernel uses eight warps.
+# Tests Triton's tutorial 03, whose columns wrap (% N): on targets without TMA, the kernel copies both operands in stages, 16 bytes
+# at once, and does not spill. If the accumulator does not fit into the registers of four warps, the kernel uses eight warps.
 kernel=$NESO_ROOT/tests/programs/tutorial_matmul.py
 status=0
 emit() { # TARGET TYPE STRIDES_OF_B WARPS

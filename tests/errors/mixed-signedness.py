@@ -1,4 +1,4 @@
-# A signed integer cannot be divided by an unsigned one.
+# A signed integer cannot be divided by an unsigned integer.
 # run: compile mixed-signedness.py::k --signature "*i32, i32, u32" --emit ir
 import triton
 import triton.language as tl

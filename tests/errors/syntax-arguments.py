@@ -1,4 +1,4 @@
-# A positional argument cannot follow a keyword argument. A parameter without a default cannot follow one with a default.
+# A positional argument cannot follow a keyword argument. A parameter without a default cannot follow a parameter with a default.
 f(a=1, 2)
 f(**k, 2)
 f(a=1, a=2)

@@ -1,4 +1,4 @@
-# If a closing bracket does not match the opening one, the message shows both.
+# If a closing bracket does not match the opening bracket, the message shows both.
 shape = [(1, 2], 3)
 rows = [
     1,

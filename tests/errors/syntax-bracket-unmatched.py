@@ -1,4 +1,4 @@
-# A closing bracket must have an opening one.
+# A closing bracket must have an opening bracket.
 x = tl.load(p) + 1)
 
 # expect: exit 2

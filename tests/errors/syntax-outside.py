@@ -1,4 +1,4 @@
-# Statements that need an enclosing function or loop are errors outside of one.
+# Statements that need an enclosing function or loop are errors elsewhere.
 return 1
 break
 for i in x:

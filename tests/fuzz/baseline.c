@@ -16,7 +16,7 @@ const char fuzz_words[] =
     "neso bench 1 gpu clock_khz time kernel at name key calls stretches values cost registers spill_bytes "
     "run.instructions run.global_sectors@12 0 -1 1e308 nan inf 028eb708fcffe6c5 k.py:87 a/b a/b/c ";
 
-/* The following functions replace functions of other files of the command, which set.c and judge.c need. */
+/* set.c and judge.c need functions of other files of the command. The following functions replace these functions. */
 int complain(const char *format, ...)
 {
     (void)format;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cache.c: writes any bytes as an entry of the cache: once as the payload between the right key and the right digest,
  * and once as the whole file. A malformed entry must count as missing. So with a strict cache, the compilation must
- * fail, and with any other cache, the kernel must be compiled to the same PTX as without a cache. The other cache is
- * tested only for one input in 64, because a compilation takes as long as the other checks of 30 inputs. No input may
- * crash, hang or leak.
+ * fail, and with any other cache, the kernel must be compiled to the same PTX as without a cache. The cache that is
+ * not strict is tested only for one input in 64, because a compilation takes as long as the other checks of 30 inputs.
+ * No input may crash, hang or leak.
  *
  *   make fuzz-cache && build/fuzz/fuzz_cache tests/fuzz/cache -max_len=4000 -runs=1000000 */
 #include "runtime/cache.h"
@@ -74,7 +74,7 @@ static neso_status compile(const struct subject *s, char **ptx)
     return status;
 }
 
-/* Compiles the kernel in a context without cache_strict, which compiles the kernel if the cache lacks it. */
+/* Compiles the kernel in a context without cache_strict. Such a context compiles the kernel if the cache lacks it. */
 static neso_status compile_anyway(const char *folder, char **ptx)
 {
     struct subject s;
@@ -164,7 +164,8 @@ static void expect_compiled(void)
     char *ptx = NULL;
     if (compile_anyway(kept.folder, &ptx) != NESO_OK ||
         strcmp(ptx, strstr(kept.file + kept.head, "\n") + 1) >= 0)
-        abort(); /* equal PTX compares as less, because the digest directly follows the PTX in the file */
+        abort(); /* even an entry with equal PTX compares as less, because the digest directly follows the PTX in the
+                  * file */
     free(ptx);
 }
 

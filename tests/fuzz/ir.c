@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ir.c: parses any bytes as IR text. The parser must not crash. If the parser accepts the text, the printed IR must be
- * a text that it also accepts, and printing the IR of this second text must give the second text again. The verifier
- * must accept or reject the IR without a crash.
+/* ir.c: parses any bytes as IR text. The parser must not crash. If the parser accepts the text, it must also accept
+ * the printed IR, and printing the IR of this second text must give the second text again. The verifier must accept or
+ * reject the IR without a crash.
  *
  *   make fuzz-ir && build/fuzz/fuzz_ir tests/ir -runs=1000000 */
 #include "tests/fuzz/mutate.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lower.c: compiles any bytes as IR text to PTX. The first letter of the text chooses the target. No input
- * may crash, hang or leak. One internal error is allowed: IR that the verifier accepts may need a property that no
- * pass provides.
+ * may crash, hang or leak. One internal error is allowed: a pass may need a property that no earlier pass provides for
+ * IR that the verifier accepts.
  *
  *   make fuzz-lower && build/fuzz/fuzz_lower tests/ir -max_len=4000 -runs=1000000 */
 #include "runtime/neso.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* dots.c: compares random dots with results in float64. Cases differ in shapes, strides, types, blocks, warps, stages,
  * masks, transposed operands, batches and chains. Operands are small multiples of a power of two, so that every sum is
- * exact in any order, and results must be equal bit by bit. One case in four has arbitrary values instead; its
- * results must be within an error bound.
+ * exact in any order, and results must be equal bit by bit. One case in four has arbitrary values instead; the results
+ * of such a case must be within an error bound.
  *
  *     dots DEVICE COUNT [small]      cases 0 .. COUNT-1; small: only cases that are fast on a CPU
  *     dots DEVICE case N [small]     a single case, with a description; failures print this command
@@ -87,8 +87,8 @@ static const char source[] =
 struct type_choice {
     enum dtype a, b, acc;
     const char *precision;
-    /* each operand is an integer with an absolute value of at most `grid`, divided by `over`, which all formats
-     * represent exactly */
+    /* each operand is an integer with an absolute value of at most `grid`, divided by `over`; all formats represent
+     * this quotient exactly */
     int grid;
     double over;
 };
@@ -173,7 +173,7 @@ static void make_case(struct dot_case *c, int index, bool small)
     if (narrow && c->bk < 32)
         c->bk = 32;
     bool exact = c->t->a == DT_f64 || strcmp(c->t->precision, "tf32") != 0;
-    if (exact) { /* limit K: one block, which must fit into registers, contains all of it */
+    if (exact) { /* limit K, because one block contains all of K and must fit into registers */
         c->bm = c->bm > 64 ? 64 : c->bm;
         c->bn = c->bn > 64 ? 64 : c->bn;
         c->bk = c->bk > 32 ? 32 : c->bk;
@@ -267,8 +267,8 @@ static size_t extent(int rows, int columns, int sr, int sc)
     return (size_t)(rows - 1) * (size_t)sr + (size_t)(columns - 1) * (size_t)sc + 1;
 }
 
-/* -- the oracle: the expected results, and the sums of the absolute values of products, from which error bounds are
- * computed -- */
+/* -- the oracle: the expected results, and the sums of the absolute values of products, which determine the error
+ * bounds -- */
 
 struct oracle {
     double *want, *size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* emitted.c: tests that C code from `neso compile --emit c` launches the right kernels on a GPU. The test is linked
  * only with this C code and the driver. The test launches all variants of the kernel in tests/gpu/emitted.py, by three
- * products: the first has at most as many programs as the GPU has SMs, the second has more, and no tensor map can
- * describe the rows of the third. The test also launches an empty grid, and passes arguments that break a promise.
+ * products. The first has at most as many programs as the GPU has SMs, and the second has more programs. No tensor map
+ * can describe the rows of the third. The test also launches an empty grid, and passes arguments that break a promise.
  *
  * Operands are small integers, so every sum is exact. tests/gpu.sh builds and runs this program (part `embed`). */
 #include "product.h"

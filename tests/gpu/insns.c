@@ -2,13 +2,12 @@
 /* insns.c: tests every instruction in codegen/insns.h, on operands of every type and in every form that neso emits.
  * The expected results follow from the PTX ISA. The results of the emulator, and with `cuda` also the GPU's results,
  * must equal the expected results bit for bit; results of approximate functions must be within the ISA's error bound.
- * For some copies, the test expects that they are invalid: the emulator must report an error, and the GPU an illegal
- * instruction.
+ * Some copies are invalid: the emulator must report an error for them, and the GPU an illegal instruction.
  *
  *     build/gpu_insns                 emulator
  *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor, tma or sums
  *     build/gpu_insns cuda sums N [SEED [WORD]]      N random tiles for each mma and wgmma whose name has WORD
- *     build/gpu_insns cuda first      copies through tensor maps, each at other coordinates and in a separate process
+ *     build/gpu_insns cuda first copies through tensor maps, at different coordinates, each in a separate process
  *     build/gpu_insns ptx DIRECTORY   emulator; also writes the kernels to files, for ptxas
  *
  * The program prints a line for each row of insns.h. If the row is not tested, the line gives the reason. After a
@@ -127,7 +126,7 @@ static uint64_t one_operand(enum ptype t, int i, int k)
     }
     if (is_float && i % 2)
         return rounded(t, (double)(int64_t)random_bits() * 0x1p-63 * (i % 4 == 1 ? 1 : 40));
-    /* make a number halfway between two numbers of a narrower type, for conversions */
+    /* for conversions, make a number halfway between two numbers of a narrower type */
     if (is_float && i % 8 == 2)
         return rounded(t, (double)((int64_t)random_bits() >> 48) * 0.5);
     return i % 3 || is_float ? random_bits() : random_bits() % 70;

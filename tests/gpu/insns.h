@@ -2,7 +2,8 @@
 /* insns.h: declares what the tests of single PTX instructions share: trials, checks, and the arithmetic that computes
  * expected results.
  *
- *     trial    a kernel that tests instructions, its input, and its expected output, computed in C from the PTX ISA
+ *     trial a kernel that tests instructions, its input, and its expected output, which C code computes by the rules
+ *     of the PTX ISA
  *     check    the part of the output that one instruction computes
  *
  * A trial runs in the emulator and, on request, on the GPU: both must give the expected output. Kernels have the
@@ -27,8 +28,8 @@ struct check {
     enum insn_code code;
     enum closeness closeness;
     struct form form; /* the instruction, for CLOSE_approx and for the comparison of NaNs */
-    /* the offset of the first element in the output, and, with has_operands, the offset of its operands in the
-     * input */
+    /* the offset of the first element in the output; if has_operands is true, the offset of the element's operands in
+     * the input */
     size_t at, in_at;
     bool has_operands;    /* the operands of the elements are in the input: n of each operand, `stride` bytes apart */
     int n, stride, bytes; /* number of elements, distance between them, and number of compared bytes of each */
@@ -63,7 +64,7 @@ bool bench_wants(const struct bench *b, enum insn_code code);
 
 uint64_t random_bits(void);
 /* Returns the bits of operand number k of element number i, of type t. The first elements have special values of the
- * type, the others random values. */
+ * type, and the other elements have random values. */
 uint64_t operand_bits(enum ptype t, int i, int k);
 /* Prints a form as PTX: "add.rn.f32". */
 void form_spell(struct form f, char *out, size_t room);
@@ -91,7 +92,7 @@ struct real real_sqrt(struct real a);
 struct real real_neg(struct real a);
 /* Rounds x to an integer, in the direction `how`: rni, rzi, rmi or rpi. */
 struct real real_whole(struct real x, enum mod how);
-/* Returns -1 if a < b, 0 if a == b, 1 if a > b, 2 if one is NaN. */
+/* Returns -1 if a < b, 0 if a == b, 1 if a > b, 2 if a or b is NaN. */
 int real_compare(struct real a, struct real b);
 double real_double(struct real x);
 bool holds_float(enum ptype t);
@@ -108,8 +109,8 @@ void try_tensor(struct bench *b);
 void try_tma(struct bench *b);
 void try_sums(struct bench *b);
 
-/* Sets `out` to the name of trial number i of `first`, whose trials are copies through tensor maps at different
- * coordinates. Returns false if there is no such trial. */
+/* Sets `out` to the name of trial number i of `first`. The trials of `first` are copies through tensor maps at
+ * different coordinates. Returns false if there is no such trial. */
 bool first_name(int i, char *out, size_t room);
 void try_first(struct bench *b, int i);
 

@@ -4,7 +4,7 @@
  *
  * A trial tests many forms of instructions, one after the other. For each form, the kernel loads the operands of ELEMS
  * elements, computes, and stores ELEMS results. Each operand and each result occupies 8 bytes of memory. The test
- * computes expected results with 128-bit integers, or, for floats, by the functions of insns_exact.c. */
+ * computes expected results with 128-bit integers; for floats, it uses the functions of insns_exact.c. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -64,7 +64,8 @@ static swide extended(enum ptype t, uint64_t x)
     return holds_sign(t) ? (swide)((int64_t)(x << unused) >> unused) : (swide)(x << unused >> unused);
 }
 
-/* Truncates x to type t, and returns the bits of the register that holds it: 8 bits are extended to 16. */
+/* Truncates x to type t, and returns the bits of the register that holds the result. A result of 8 bits is extended to
+ * 16 bits. */
 static uint64_t cut(enum ptype t, swide x)
 {
     return (uint64_t)extended(t, (uint64_t)x) & ~UINT64_C(0) >> (64 - slot_bits(t));
@@ -123,8 +124,8 @@ static uint64_t want_integer(struct form f, const uint64_t *bits)
     }
 }
 
-/* Returns the minimum or maximum. -0 is below +0. If one operand is NaN, the result is the other operand, or, with
- * .NaN, NaN. */
+/* Returns the minimum or maximum. -0 is below +0. If one operand is NaN, the result is the other operand; with .NaN,
+ * the result is NaN. */
 static uint64_t least(struct form f, enum ptype t, const struct real *x, bool is_max)
 {
     bool sees_nan = f.mods[0] == MOD_prop_nan;
@@ -215,8 +216,8 @@ static uint64_t want_comparison(struct form f, const uint64_t *bits)
     }
 }
 
-/* Converts a float of type `from` to the integer type t, and clamps the result to t's range. The result for NaN is 0,
- * or, if one of the types has 64 bits, the integer of which only the highest bit is 1. */
+/* Converts a float of type `from` to the integer type t, and clamps the result to t's range. The result for NaN is 0.
+ * If one of the types has 64 bits, it is the integer with only the highest bit set instead. */
 static uint64_t whole_of(enum ptype t, enum ptype from, struct real x)
 {
     int width = ptype_info[t].bits, digits = width - holds_sign(t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* insns_exact.c: represents floats of every format as an integer times a power of two. A sum, product, quotient or
- * root is then either exact, or `more` marks it as larger than the representation by less than one unit of the
+/* insns_exact.c: represents floats of every format as an integer times a power of two. If a sum, product, quotient or
+ * root is not exact, `more` is set: the true value is larger than the representation, by less than one unit of the
  * integer. The result is then rounded once (IEEE 754; PTX ISA, "Floating Point Instructions"). insns_alu.c computes
  * its expected results with these functions, without float arithmetic. */
 #include "tests/gpu/insns.h"

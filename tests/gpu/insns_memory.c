@@ -18,7 +18,7 @@ static int register_bits(enum ptype t)
     return ptype_info[t].bits < 16 ? 16 : ptype_info[t].bits;
 }
 
-/* Returns the value that a register has after element x of type t is loaded into it. */
+/* Returns the value of a register into which element x of type t was loaded. */
 static uint64_t loaded(enum ptype t, uint64_t x)
 {
     int unused = 64 - ptype_info[t].bits;
@@ -94,7 +94,8 @@ static uint64_t element(const uint8_t *from, enum ptype t, int k)
 }
 
 /* Adds the checks of the registers that a load has filled, and that the kernel stores to block `number` of the
- * output. If `reversed` is true, thread i has read the input of thread THREADS - 1 - i, otherwise its own. */
+ * output. If `reversed` is true, thread i has read the input of thread THREADS - 1 - i; otherwise, it has read its own
+ * input. */
 static void check_loaded(struct trial *t, struct form f, int number, int reversed)
 {
     enum ptype type = (enum ptype)f.type;
@@ -136,8 +137,8 @@ static void print_policy(struct text *p, bool first)
     text_printf(p, "createpolicy.fractional.L2::evict_%s.b64 %%policy;\n", first ? "first" : "last");
 }
 
-/* Tests each cache hint: on loads from the input, and on stores to the output of values that loads without a hint
- * have read. */
+/* Tests each cache hint on loads from the input, and on stores to the output. Loads without a hint read the stored
+ * values. */
 static void try_hints(struct bench *b, enum insn_code code, const uint8_t (*hints)[3], int nhints)
 {
     static const uint8_t types[] = ALL_TYPES;
@@ -326,8 +327,8 @@ static struct trial *begin_atomics(struct bench *b)
     return t;
 }
 
-/* For each element, a thread sets its own word of memory to operand 0, executes the atomic on it with operands 1 and
- * 2, and stores the result and the word to the output. */
+/* For each element, a thread sets its own word of memory to operand 0. The thread then executes the atomic on this
+ * word with operands 1 and 2, and stores the result and the word to the output. */
 static void add_atomic(struct trial *t, struct form f, int number)
 {
     size_t in = (size_t)number * OPERANDS * SLOTS_BYTES, out = (size_t)number * 2 * SLOTS_BYTES;
@@ -451,8 +452,8 @@ static void try_atomics(struct bench *b)
     end_atomics(&y);
 }
 
-/* All threads of four CTAs add to the same words, one for each type and state space, which the host has filled with
- * 0xee bytes. */
+/* All threads of four CTAs add to the same words. There is one word for each type and state space, which the host has
+ * filled with 0xee bytes. */
 static void try_contention(struct bench *b)
 {
     static const char *const forms[] = {"atom.relaxed.gpu.global.add.u32", "red.relaxed.gpu.global.add.u32",
@@ -474,8 +475,8 @@ static void try_contention(struct bench *b)
     end(b, t);
 }
 
-/* Each thread of a CTA adds (thread, thread + 1, ...) four times to vectors of f32, which the first thread has set to
- * 0. */
+/* The first thread of a CTA sets vectors of f32 to 0. Then each thread adds (thread, thread + 1, ...) four times to
+ * these vectors. */
 static void try_vector_sums(struct bench *b)
 {
     enum { VECTOR = 4, BYTES = VECTOR * sizeof(float), KINDS = 2 };

@@ -78,7 +78,8 @@ static int below(int n)
     return (int)(random_bits() >> 33) % n;
 }
 
-/* Returns a random float whose exponent field is between `least` and `most`, as far as this gives a finite number. */
+/* Returns a random finite float whose exponent field is between `least` and `most`, or at the largest exponent of
+ * finite numbers if that is lower. */
 static uint32_t random_float(enum ptype t, struct format f, int least, int most)
 {
     int top = (1 << f.exponent_bits) - (t == PT_e4m3x2 ? 1 : 2), e = least + below(most - least + 1);
@@ -100,8 +101,8 @@ struct tile {
     uint32_t a[ROWS][DEPTH_MOST], b[DEPTH_MOST][COLUMNS], c[ROWS][COLUMNS];
 };
 
-/* Returns a random integer of `bits` bits. Depending on `mode`, this is any integer, an integer near zero or near the
- * ends of the range, or a small integer. */
+/* Returns a random integer of `bits` bits. `mode` selects one of three kinds: any integer, an integer near zero or
+ * near the ends of the range, or a small integer. */
 static uint32_t random_integer(int bits, int mode)
 {
     uint32_t any = (uint32_t)(random_bits() >> 32), all = ~UINT32_C(0) >> (32 - bits);
@@ -141,7 +142,8 @@ static uint32_t random_addend(enum ptype d, int mode)
     return random_float(d, f, center - spans[mode], center + spans[mode]);
 }
 
-/* Fills the members a (16 x k) and c (16 x 8) of `x`, and b (k x 8) of `shared`, which several tiles may share. */
+/* Fills the members a (16 x k) and c (16 x 8) of `x`, and the member b (k x 8) of `shared`. Several tiles may share
+ * this b. */
 static void make_tile(const struct dot_insn *p, int mode, struct tile *x, struct tile *shared)
 {
     struct format fb = format_of(p->b, true);
@@ -250,7 +252,7 @@ static uint32_t cut_off(struct real r)
     return is_large ? (bits & 0x80000000) | 0x7f800000 : bits;
 }
 
-/* Returns the term for an fp8 that is first converted to f16, in which most subnormal fp8 are normal numbers. */
+/* Returns the term for an fp8 that is first converted to f16. Most subnormal fp8 are normal numbers in f16. */
 static struct term as_f16(struct term x)
 {
     int top = x.e + highest_bit((wide)x.m);
@@ -313,8 +315,8 @@ static int bytes_of(enum ptype t)
     return t == PT_f32 ? 4 : t == PT_e4m3x2 || t == PT_e5m2x2 || is_integer(t) ? 1 : 2;
 }
 
-/* The input of each thread has 4 words of A, 2 words of B (for wgmma, the thread copies the first of them to shared
- * memory), and the words of C. */
+/* The input of each thread has 4 words of A, 2 words of B, and the words of C. For wgmma, the thread copies the first
+ * word of B to shared memory. */
 enum { A_WORDS = 4, B_WORDS = 2, C_AT = (A_WORDS + B_WORDS) * WORD, THREAD_BYTES = 40, B_BYTES = 256 };
 
 static void print_words(struct text *p, const char *prefix, int first, int n)
@@ -392,8 +394,8 @@ static uint32_t word_of_b(const struct dot_insn *p, const struct tile *x, int la
     return word;
 }
 
-/* Returns a word of B in shared memory, where the first 16 bytes (along k) of each of the 8 columns are followed by
- * the next 16 bytes of each column. */
+/* Returns a word of B in shared memory. There, the first 16 bytes (along k) of each of the 8 columns come first, and
+ * then the next 16 bytes of each column. */
 static uint32_t word_of_image(const struct dot_insn *p, const struct tile *x, int word)
 {
     int bytes = bytes_of(p->b), per = WORD / bytes, column = word / 4 % COLUMNS;
@@ -404,7 +406,7 @@ static uint32_t word_of_image(const struct dot_insn *p, const struct tile *x, in
     return bits;
 }
 
-/* Fills the input of one warp, and, if `judged` is true, its expected output. */
+/* Fills the input of one warp. If `judged` is true, also fills the warp's expected output. */
 static void put_tile(struct trial *t, const struct dot_insn *p, const struct tile *x, int warp, int nd,
                      bool judged)
 {

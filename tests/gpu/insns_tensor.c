@@ -4,9 +4,9 @@
  *
  * Operands of dots are integers from -3 to 3, so every sum is exact in any order, and the test knows every bit of D.
  * The registers of mma's elements follow the ISA's figures ("Matrix Fragments for mma.m16n8k16" and so on). The
- * operands of wgmma are swizzled tiles in shared memory, whose rows have W bytes. In such a tile, the 16-byte chunk
- * number c of row r is at position c ^ (r % 8) of the row for W = 128, c ^ (r / 2 % 4) for W = 64, and c ^ (r / 4 %
- * 2) for W = 32. */
+ * operands of wgmma are swizzled tiles in shared memory, with rows of W bytes. In such a tile, the 16-byte chunk
+ * number c of row r is at position c ^ (r % 8) of the row for W = 128, c ^ (r / 2 % 4) for W = 64, and c ^ (r / 4 % 2)
+ * for W = 32. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -163,8 +163,8 @@ static const struct mma mmas[] = {
     {INSN_m16n8k32_e5m2_e4m3, E5M2, E4M3, 32},
 };
 
-/* Returns word i of A in lane l. Its row is l / 4, plus 8 if i is odd. Its first column is that of word l % 4 of the
- * row, plus half of K if i > 1. */
+/* Returns word i of A in lane l. The word's row is l / 4, plus 8 if i is odd. In the row, the word begins at the
+ * column of word l % 4, plus half of K if i > 1. */
 static uint32_t word_of_a(const struct numbers *x, enum kind kind, int lane, int i)
 {
     int per = 4 / elem_bytes(kind), row = lane / 4 + (i % 2 ? 8 : 0),

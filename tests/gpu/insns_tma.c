@@ -6,11 +6,11 @@
  * memory, a swizzle of W bytes moves the 16-byte chunk number c to position c ^ (r % (W / 16)) of the row. Loads set
  * elements outside of the tensor to zero, or to NaN if the map requests NaN; stores skip these elements.
  *
- * The PTX ISA does not specify the following cases; an H200 treats them as described here. A copy of a box that does
- * not begin at a multiple of 16 bytes, and a store of a box that begins at a negative coordinate, are illegal
- * instructions. The NaNs for elements outside of the tensor have 0x7ff7 in each group of 16 bits; maps of integers
- * cannot fill with NaN. If rows are narrower than the swizzle, the distance between rows is the width of the swizzle;
- * the emulator rejects such maps, so no trial has one. */
+ * The PTX ISA does not specify the following cases. The description is of an H200. A copy of a box that does not begin
+ * at a multiple of 16 bytes, and a store of a box that begins at a negative coordinate, are illegal instructions. The
+ * NaNs for elements outside of the tensor have 0x7ff7 in each group of 16 bits; maps of integers cannot fill with NaN.
+ * If rows are narrower than the swizzle, the distance between rows is the width of the swizzle; the emulator rejects
+ * such maps, so no trial has one. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -30,9 +30,9 @@ enum {
 
 static const int8_t boxes[MAP_RANK_MAX] = {0, 4, 3, 2, 2}, extents[MAP_RANK_MAX] = {0, 7, 5, 4, 3};
 
-/* The positions of boxes relative to the tensor: inside, across the upper sides, and beyond them; then, only for
- * loads, across the lower sides, across lower and upper sides, and below them. Coordinates of dimension 0 are in
- * units of 16 bytes. */
+/* The positions of boxes relative to the tensor: inside, across the upper sides, beyond the upper sides; then, only
+ * for loads, across the lower sides, across lower and upper sides, below the lower sides. Coordinates of dimension 0
+ * are in units of 16 bytes. */
 enum { STORED_PLACES = 3 };
 static const int8_t places[PLACES][MAP_RANK_MAX] = {{1, 1, 1, 1, 1},   {2, 5, 3, 3, 2},
                                                     {0, 7, 0, 0, 0},   {-1, -1, -2, -1, -1},
@@ -64,7 +64,7 @@ static struct packed_map map_of(enum map_type type, int rank, enum map_swizzle s
     return m;
 }
 
-/* Returns m with rows that are not a multiple of 16 bytes long. Such a map is used only for loads: an H200 would
+/* Returns m with rows whose length is not a multiple of 16 bytes. Such a map is used only for loads: an H200 would
  * store beyond the end of the rows, up to the next multiple of 16 bytes. */
 static struct packed_map ragged(struct packed_map m)
 {
@@ -155,7 +155,7 @@ static void print_barrier(struct text *p)
         BARRIER);
 }
 
-/* Prints code that fills shared memory, so that bytes that no copy writes also have known values. */
+/* Prints code that fills shared memory, so that all bytes have known values, even if no copy writes them. */
 static void print_spoil(struct text *p)
 {
     text_printf(p, "mov.u32 %%x0, 0xeeeeeeee;\n");

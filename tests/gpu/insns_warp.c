@@ -91,7 +91,8 @@ static void try_shuffles(struct sheet *s)
     uint32_t want[LANES];
     load(s, "%x", 0);
     load(s, "%y", 1);
-    /* k is a lane or distance from 0 to 31; the operand is a constant, but in the last test a register */
+    /* k is a lane or distance from 0 to 31; the operand is a constant, except in the last test, where it is a
+     * register */
     for (int k = 0; k <= 12; k++) {
         int by = k < 6 ? 1 << k >> 1 : k < 12 ? k * 2 + 7 : -1;
         for (int bfly = 0; bfly < 2; bfly++) {
@@ -196,7 +197,7 @@ static void try_lanes(struct bench *b)
 struct exchange {
     enum insn_code code;
     const char *name;
-    int distance;       /* thread t reads what thread t ^ distance has stored */
+    int distance;       /* thread t reads the value that thread t ^ distance has stored */
     const char *before; /* the PTX between the store and the load */
 };
 
@@ -368,7 +369,8 @@ static void try_copy_arrivals(struct bench *b)
     end(&s);
 }
 
-/* -- clusters: thread 0 of rank r arrives at the mbarrier of the other CTA, which waits for it -- */
+/* -- clusters: thread 0 of rank r arrives at the mbarrier of the other CTA, and the other CTA waits for this arrival
+ * -- */
 
 static void try_cluster(struct bench *b, const char *arrive, const char *wait)
 {

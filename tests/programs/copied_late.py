@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton
-"""Attention over keys and values whose tiles are so large that the rings would leave room for one CTA: the values, which the second dot
-reads, are copied in their own iteration. Also with two loads whose dots follow the first."""
+"""Tests attention with tiles of keys and values so large that rings would leave room for only one CTA. So the values, which the second
+dot reads, are copied in the iteration that uses them. Also tests two loads whose dots follow the first dot."""
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda (not triton-interpret: it multiplies bfloat16 as integers)
-# Tests tl.dot with and without tensor cores: types, shapes, transposed operands, masks, batches, and a dot whose operand is the result of another.
+# Tests tl.dot with and without tensor cores: types, shapes, transposed operands, masks, batches, and a dot whose operand is the result of a dot.
 import torch
 import triton
 import triton.language as tl

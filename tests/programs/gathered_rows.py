@@ -63,7 +63,7 @@ def check_columns(M, N, K, BM, BN, BK, warps, stages):
 
 
 torch.manual_seed(0)
-for K in (64, 192, 328):  # one iteration; three; six, the last of which is masked
+for K in (64, 192, 328):  # one iteration; three; six, with a masked last iteration
     check(2, 128, K, 128, 128, 64, 8, 3)
 check(2, 64, 256, 64, 64, 32, 4, 4)
 check(1, 256, 128, 128, 256, 64, 8, 2)

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Host code may read its command line (argparse), write and read JSON, and compute with paths. Each result must equal that of Python.
+# Host code may read its command line (argparse), write and read JSON, and compute with paths. Each result must equal Python's result.
 import argparse
 import dataclasses
 import json

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Compares 32-bit column indices with 64-bit labels: labels near the columns, far away, and labels of which only the lower half is a column.
+# Compares 32-bit column indices with 64-bit labels: labels near the columns, far away, and labels whose lower half alone is a column.
 import torch
 import triton
 import triton.language as tl

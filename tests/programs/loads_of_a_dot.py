@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # Tests loops of dots with mma.sync. The second operand may be loaded before the first; the accumulator may be loaded
-# too, so that only it and one operand can be copied ahead; masks may be loaded, from addresses that are loaded.
+# too, so that only the accumulator and one operand can be copied ahead; masks may be loaded, from addresses that are loaded.
 import torch
 import triton
 import triton.language as tl

@@ -96,7 +96,7 @@ for warps, BM, N, rounds, stages, factor, moves in ((4, 64, 64, 5, 3, 2, False),
     product[(2,)](a, b, c, rounds * 32, N, BM, 32, moves, stages, factor, num_warps=warps)
     assert torch.equal(c, torch.matmul(a.to(torch.float32), b.to(torch.float32))), (warps, rounds, factor)
 
-# Of the products of all iterations, only that of the last one is used.
+# Only the product of the last iteration is used.
 for factor in (1, 2, 3):
     torch.manual_seed(factor)
     a = torch.randint(-4, 5, (64, 5 * 32), device='cuda').to(torch.float16)

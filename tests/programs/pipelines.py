@@ -113,7 +113,7 @@ check(c, a, b, "tiles in turn")
 
 @triton.jit
 def powers(a_ptr, x_ptr, n):
-    # each iteration reads what the previous one has written, so no copy can start ahead
+    # each iteration reads data that the previous iteration has written, so no copy can start ahead
     r = tl.arange(0, 16)
     at = r[:, None] * 16 + r[None, :]
     for i in range(0, n):

@@ -16,7 +16,7 @@ def locked(lock, total, n, B: tl.constexpr):
 @triton.jit
 def ring(flags, n):
     pid = tl.program_id(0)
-    # waits for the next program; the last one does not wait
+    # waits for the next program; the last program does not wait
     if pid < n - 1:
         while tl.atomic_add(flags + pid + 1, 0) == 0:
             pass

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# In a loop with two chained dots, the operand of the second is loaded before that of the first. With one slot per ring,
+# In a loop with two chained dots, the second dot's operand is loaded before the first dot's operand. With one slot per ring,
 # the next operand of the first dot could not be loaded while the second dot used its slot, and the kernel deadlocked.
 import torch
 import triton

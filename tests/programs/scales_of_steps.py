@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda (not triton: it has no launch option fp_reassoc)
-# A product of fp8 whose scales lie one row for each step of the loop, so that their addresses advance by a row. The loop runs
-# iterations in pairs, with one or two left over; it carries the pointers of the scales.
+# Tests a product of fp8 with one row of scales for each step of the loop, so that the scales' addresses advance by a row. The
+# loop runs iterations in pairs, with one or two left over; it carries the pointers of the scales.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests splits of which only one half is used, whose halves have different layouts, or whose halves are the two scalars of a pair.
+# Tests splits with only one used half, splits whose halves have different layouts, and splits of a pair into two scalars.
 import torch
 import triton
 import triton.language as tl

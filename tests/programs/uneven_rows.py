@@ -24,7 +24,7 @@ def matmul(A, B, C, M, N, K, sam, sak, sbk, sbn, scm, scn, BM: tl.constexpr, BN:
 
 
 def check(M, N, K, dtype=torch.float16, skip=0, columns=False, pad=0):
-    """`skip`: elements before A; `columns`: B is contiguous along columns; `pad`: additional columns of A's array after those of A."""
+    """`skip`: elements before A; `columns`: B is contiguous along columns; `pad`: additional columns of A's array after A's columns."""
     torch.manual_seed(0)
     # A is at the end of its allocation; reading the numbers around it would change the result
     whole = torch.full((skip + M * (K + pad),), 1000.0, device='cuda').to(dtype)

@@ -26,7 +26,7 @@ struct buffer *buffer_new(struct gen *g, enum role role, enum elem e, int log_co
     return b;
 }
 
-/* Chooses the formula that computes the contents of an input buffer. Its numbers cover the buffer's range. */
+/* Chooses the formula that computes the contents of an input buffer. The computed numbers cover the buffer's range. */
 static void fill_formula(struct gen *g, struct buffer *b)
 {
     const struct elem_info *e = &elem_info[b->elem];
@@ -316,7 +316,7 @@ static struct node *make_load(struct gen *g, const struct vtype *t, int depth)
     if (chance(g, depth > 0 ? 30 : 8)) {
         bool grows = n->type.shape.rank == t->shape.rank || n->type.shape.rank == 0;
         if (n->type.shape.rank > 0 && grows)
-            /* the mask may have a larger shape than the address, so the result has the mask's shape */
+            /* the mask may have a larger shape than the address; the result has the mask's shape */
             n->type.shape = t->shape;
         n->arg[1] = mask_for(g, &n->type.shape, depth - 1);
         struct vtype other = n->type;
@@ -335,7 +335,7 @@ static struct node *make_load(struct gen *g, const struct vtype *t, int depth)
     return node_unary(g, NODE_broadcast_to, whole, n);
 }
 
-/* Generates a load through a block pointer or descriptor, whose block may be partly outside of the matrix. */
+/* Generates a load through a block pointer or descriptor. The loaded block may be partly outside of the matrix. */
 static struct node *make_block_load(struct gen *g, const struct vtype *t, int depth)
 {
     (void)depth;
@@ -374,8 +374,8 @@ static struct node *make_block_load(struct gen *g, const struct vtype *t, int de
     return load;
 }
 
-/* Generates a load of data that the program has stored, sometimes in another shape, so that threads load elements
- * that other threads stored. */
+/* Generates a load of data that the program has stored. The shape of the load may differ from the shape of the store,
+ * so that threads load elements that other threads stored. */
 static struct node *make_reload(struct gen *g, const struct vtype *t, int depth)
 {
     (void)depth;
@@ -467,7 +467,7 @@ struct stmt *region_statement(struct gen *g, struct node *v, bool again)
 /* -- atomics -- */
 
 /* Generates an atomic on elements that no other op accesses. So the old values that the atomic returns are known, and
- * they are checked: they are right only if each atomic is executed exactly once, at its place in the program. */
+ * the test checks them. They are right only if each atomic is executed exactly once, at its place in the program. */
 struct node *fetch_node(struct gen *g, struct vtype t, int depth)
 {
     static const char *const ints[] = {"add", "max", "min", "and", "or", "xor", "xchg", "add"},

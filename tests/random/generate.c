@@ -259,7 +259,7 @@ static struct var *load_back(struct gen *g, struct stmt ***at, const struct stmt
     return s->var;
 }
 
-/* Adds a load from a region, a store to the region, and another load from it, sometimes in a loop. */
+/* Adds a load from a region, a store to the region, and another load from the region, sometimes in a loop. */
 static void add_exchange(struct gen *g, struct stmt ***at, int depth)
 {
     struct vtype t = vtype_of(elem_any(g, INTS | FLOAT), chance(g, 30) ? (struct shape){0} : shape_any(g));
@@ -274,7 +274,7 @@ static void add_exchange(struct gen *g, struct stmt ***at, int depth)
     append(at, store_statement(g, node_var(g, after), NULL));
 }
 
-/* Returns a reduction of a whole tile, for which warps exchange data through shared memory. */
+/* Returns a reduction of a whole tile, so that warps exchange data through shared memory. */
 static struct node *number_of_tile(struct gen *g)
 {
     static const enum node_kind kinds[] = {NODE_max, NODE_min, NODE_sum};
@@ -306,7 +306,7 @@ static struct node *small_scalar(struct gen *g, struct vtype t)
     return value(g, t, 2);
 }
 
-/* Returns a comparison (== or !=) of small integers, which are equal in some programs and iterations. */
+/* Returns a comparison (== or !=) of small integers. The integers are equal in some programs and iterations. */
 static struct node *condition_of_equality(struct gen *g)
 {
     struct vtype t = vtype_ranged(elem_any(g, INTS), (struct shape){0}, 1 + below(g, 3), 0),

@@ -19,7 +19,8 @@ struct gen {
     int tile_log;             /* binary logarithm of the maximum number of elements of a tile */
     int ndots;
     int depth_of_loops;
-    /* the body of a function is being generated, which may use only its parameters, no memory and no program id */
+    /* the body of a function is being generated; it may use only the function's parameters, no memory and no program
+     * id */
     bool in_function;
     struct shape shapes[6];   /* shapes that statements prefer */
     int nshapes;
@@ -51,8 +52,8 @@ struct vtype vtype_of(enum elem e, struct shape s);              /* the type wit
 struct vtype vtype_ranged(enum elem e, struct shape s, int most, int least);
 struct range range_full(enum elem e);
 bool range_within(enum elem e, struct range inner, struct range outer);
-/* Returns whether t is a type of integers of at least 0 with at most range.most bits, which is fewer than the element
- * type has. */
+/* Returns whether t is a type of integers from 0 to 2^range.most - 1, where range.most is less than the width of the
+ * element type. */
 bool is_limited(const struct vtype *t);
 enum elem elem_any(struct gen *g, int classes);
 
@@ -77,7 +78,7 @@ struct node *node_fit(struct gen *g, struct node *x, struct vtype t);
 struct node *counting_divisor(struct gen *g, struct vtype t);
 struct node *value(struct gen *g, struct vtype t, int depth);
 struct node *leaf(struct gen *g, struct vtype t);
-/* Returns a value of t's shape, or of a shape that broadcasts to it. */
+/* Returns a value of t's shape, or of a shape that broadcasts to t's shape. */
 struct node *value_broadcast(struct gen *g, struct vtype t, int depth);
 
 /* A production is a function that generates an expression of type t; it returns NULL if it cannot. */
@@ -116,7 +117,7 @@ void attention_loop(struct gen *g, struct stmt ***at);
 struct node *i32_binary(struct gen *g, enum node_kind kind, struct node *x, struct node *y);
 struct node *extent_node(struct gen *g, struct extent e); /* an extent as a constant or a parameter */
 
-/* -- plain.c: kernels that do one thing, like most kernels of users -- */
+/* -- plain.c: kernels with a single task, like most kernels of users -- */
 
 /* These functions return the row and the column of the program's tile in a matrix that is g->columns tiles wide. */
 struct node *tile_row(struct gen *g);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* judge.c: compares the results of a program on the interpreter with those of the compiled program on the emulator
- * or a GPU, and checks that ptxas accepts its PTX. */
+/* judge.c: compares a program's results on the interpreter with the results of the compiled program on the emulator or
+ * a GPU, and checks that ptxas accepts the PTX. */
 #include "runtime/neso.h"
 #include "tests/random/random.h"
 
@@ -135,8 +135,8 @@ static void set_kind(struct verdict *v, const char *what, const char *message)
 {
     size_t n = (size_t)snprintf(v->kind, sizeof v->kind, "%s: ", what);
     bool quoted = false;
-    /* the nesting depth inside the shape and layout of a type; these are skipped, because they differ from failure to
-     * failure */
+    /* the nesting depth inside the shape and layout of a type; shapes and layouts are skipped, because they differ
+     * from failure to failure */
     int inside = 0;
     for (const char *s = message; *s && *s != '\n' && n + 2 < sizeof v->kind; s++) {
         quoted ^= *s == '\'';
@@ -154,7 +154,8 @@ static void set_kind(struct verdict *v, const char *what, const char *message)
     v->kind[n] = 0;
 }
 
-/* A diagnostic does not count as a failure if it has the tag of a row and its message contains the row's part. */
+/* Each row describes a diagnostic that does not count as a failure: it has this tag, and its message contains
+ * `part`. */
 static const struct {
     const char *tag, *part;
 } honest[] = {
@@ -272,7 +273,7 @@ static bool launch(struct device *d, const struct program *p, neso_kernel *kerne
     fetch(d, p, memory, bytes, at);
     if (ok)
         return true;
-    /* If the fallback without tensor maps needs more shared memory than the GPU has, this is not a failure. */
+    /* The fallback without tensor maps may need more shared memory than the GPU has; this is not a failure. */
     v->what = strstr(error.message, "does not fit the GPU") ? REFUSED : FAILED;
     set_kind(v, "launch", error.message);
     snprintf(v->text, sizeof v->text, "%s", error.message);

@@ -8,7 +8,7 @@
  *         quick         do not shrink               each=N       shrink N differences (default 4)
  *         first         stop at the first failure   ignore=KIND  ignore failures of a kind
  *         check         report the findings of the library's option `check`, one line each
- *         avoid=NODE    do not generate such nodes (random.h), to avoid known failures
+ *         avoid=NODE    do not generate nodes of this kind (random.h)
  *         seconds=N     shrink for N seconds in total (60 for each failure)
  *     random_kernels show SEED                 print the program of a seed
  *
@@ -77,8 +77,8 @@ struct reason {
     int times;
 };
 
-/* The state of a worker, in memory that it shares with the parent process. Only the worker writes it; the parent
- * process reads it after the worker has ended. */
+/* The state of a worker, in memory that it shares with the parent process. Only the worker writes this state; the
+ * parent process reads it after the worker has ended. */
 struct worker {
     uint64_t next; /* the seed of the current kernel; the worker has judged all earlier seeds */
     int passed, nfailures, nreasons;
@@ -287,7 +287,7 @@ static bool simpler_config(struct config *c, int number)
     }
 }
 
-/* Makes the program smaller: applies edits as long as there is an edit after which the program fails in the same
+/* Makes the program smaller: applies edits until no edit is left after which the program still fails in the same
  * way. */
 static struct program *shrink(struct program *p, struct config *c, const char *kind, bool cuda,
                               struct attempt *shared, double seconds)
@@ -368,8 +368,8 @@ static double seconds_left(const struct run *r)
     return left < SECONDS_EACH ? left : SECONDS_EACH;
 }
 
-/* Prints the first failures of each kind, and the number of failures of each kind. Unless the run is quick, then
- * shrinks and writes the first failure of each kind; of wrong results, the first `each`. */
+/* Prints the first failures of each kind, and the number of failures of each kind. Then, unless the run is quick,
+ * shrinks and writes the first failure of each kind; for wrong results, the first `each` failures. */
 static void report(const struct run *r, struct attempt *shared)
 {
     struct {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* plain.c: generates kernels that do one thing, like most kernels of users. There are three kinds. Products of two
- * matrices compute one tile in each program. Kernels over rows read each row in blocks: once for each number that they
- * compute from the row, and once more to write results. Index kernels compute the coordinates of elements from their
- * linear indices. Passes that transform whole kernels apply to these kernels, but rarely to the kernels of generate.c,
- * which mix all statements. */
+/* plain.c: generates kernels with a single task, like most kernels of users. There are three kinds. Products of two
+ * matrices compute one tile in each program. Kernels over rows read each row in blocks. They compute a few numbers
+ * from the row, such as its maximum, and read the row once for each number; then they read the row once more to write
+ * results. Index kernels compute the coordinates of elements from their linear indices. Passes that transform whole
+ * kernels apply to these kernels, but rarely to the kernels of generate.c, which mix all statements. */
 #include "tests/random/generate.h"
 
 /* -- tiles of a matrix -- */

@@ -156,10 +156,10 @@ struct operand {
     enum elem elem, loaded; /* element types of the dot's operand and of the memory */
     struct vtype type;      /* the type of the dot's operand */
     struct shape tile;      /* the shape of the loaded tile */
-    int sum;                /* the axis of the tile over which the dot sums, along which the loop advances */
+    int sum; /* the axis of the tile over which the dot sums; the loop advances along this axis */
     bool turned, masked,
-        /* `turned`: the tile is transposed after the load; `moves`: along the other axis, the tile starts at an
-         * offset that depends on the program */
+        /* `turned`: the tile is transposed after the load; `moves`: along the axis other than `sum`, the tile starts
+         * at an offset that depends on the program */
         moves;
     bool first; /* whether it is operand a of the dot */
     /* for pointers: the indices along the other axis are taken modulo this number; 0: no modulus */
@@ -214,7 +214,7 @@ static struct node *along(struct gen *g, const struct operand *o, int axis, stru
     return start ? i32_binary(g, NODE_add, start, n) : n;
 }
 
-/* Returns row indices modulo the number of rows, which users often write instead of a mask. */
+/* Returns row indices modulo the number of rows. Users often write this modulus instead of a mask. */
 static struct node *wrapped(struct gen *g, const struct operand *o, struct node *rows)
 {
     if (!o->wrap)
@@ -392,7 +392,7 @@ static struct node *operand_load(struct gen *g, const struct loop *l, const stru
     return n;
 }
 
-/* Returns the value of an operand in this iteration, which the dot uses. */
+/* Returns the value that the dot uses for an operand in this iteration. */
 static struct node *operand_value(struct gen *g, const struct loop *l, const struct operand *o,
                                   struct stmt ***at)
 {
@@ -562,8 +562,8 @@ static void chained(struct gen *g, const struct loop *l, struct node *first, str
     assign(g, at, acc, n);
 }
 
-/* Replaces some elements of x, which becomes an operand of a dot, by elements of `other`, which is the operand of
- * another dot. */
+/* x becomes an operand of a dot; `other` is an operand of another dot. Replaces some elements of x by elements of
+ * `other`. */
 static struct node *with_other(struct gen *g, struct node *x, struct node *other)
 {
     if (elem_info[x->type.elem].class == SMALL || !chance(g, 30))
@@ -684,7 +684,7 @@ void product_loop(struct gen *g, struct stmt ***at)
 
 struct attention {
     const struct product_kind *kind;
-    /* the shapes of Q, of K and V, of the scores, and of one number for each row */
+    /* the shapes of Q, of K and V, of the scores, and of a vector with one number for each row */
     struct shape md, nd, mn, m;
     int trips;
     struct var *q, *max, *sum, *acc, *counter;
@@ -829,8 +829,8 @@ static bool choose_attention(struct gen *g, struct attention *a)
     return true;
 }
 
-/* Generates a loop like that of attention: it computes the running maximum of each row's scores, rescales sums when
- * the maximum grows, and has two chained dots. The loop uses powers of two instead of exponentials, so that all
+/* Generates a loop like the loop of attention. It computes the running maximum of each row's scores, rescales sums
+ * when the maximum grows, and has two chained dots. The loop uses powers of two instead of exponentials, so that all
  * results are exact. */
 void attention_loop(struct gen *g, struct stmt ***at)
 {

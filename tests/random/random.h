@@ -8,9 +8,9 @@
  *
  * Programs are typed: each node has an element type, a shape, and a range of values. The generator chooses ranges
  * such that every result is exact in any order of computation. So the results of devices can be compared bit by bit.
- * A size is a product of symbols, whose values are stored only in the program; so a program stays well typed if a
- * symbol's value is reduced. The generator shares no code with the compiler except arenas, texts, and the conversion
- * of numbers to bits. */
+ * A size is a product of symbols. The values of symbols are stored only in the program, so a program stays well typed
+ * if a symbol's value is reduced. The generator shares no code with the compiler except arenas, texts, and the
+ * conversion of numbers to bits. */
 #ifndef NESO_TESTS_RANDOM_H
 #define NESO_TESTS_RANDOM_H
 
@@ -39,7 +39,8 @@
     E(f8e4, SMALL,     8,  4,  8,   -6, "float8e4nv", "fp8e4nv", "float8_e4m3fn") \
     E(f8e5, SMALL,     8,  3, 15,  -14, "float8e5", "fp8e5", "float8_e5m2")
 
-/* SMALL is the class of 8-bit floats, which can only be loaded, stored, moved, cast, and multiplied by tl.dot. */
+/* SMALL is the class of 8-bit floats. Programs can only load, store, move and cast them, and multiply them by
+ * tl.dot. */
 enum class { BOOL = 1, SIGNED = 2, UNSIGNED = 4, FLOAT = 8, SMALL = 16, INTS = SIGNED | UNSIGNED };
 
 enum elem {
@@ -73,8 +74,8 @@ static inline bool is_float(enum elem e)
 
 enum { SYMBOLS = 24, RANK_LIMIT = 5, TWO = 0, OTHER_TWO = 1, FIRST_SYMBOL = 2 };
 
-/* The size of a dimension: the product of the sizes of the symbols in this set, which has a bit for each symbol. The
- * empty set means size 1. */
+/* The size of a dimension, as a set with a bit for each symbol. The size is the product of the sizes of the symbols in
+ * the set; the empty set means size 1. */
 typedef uint32_t dims;
 
 struct shape {
@@ -100,11 +101,11 @@ struct vtype {
 
 /* -- nodes -- */
 
-/* The kinds of nodes, and their text. In the text, $0 to $5 represent operands, $* for all operands, $: for all but
- * the first, $S for the shape, $T for the element type, $A for `axis`, $B for `other`, $P for the permutation, $W for
- * the word, $C for a cast to the element type if the function may return a wider type, and $N for the program's
- * number. placeholder() in print.c also defines placeholders for arguments of single functions, such as $K for
- * keep_dims. */
+/* The kinds of nodes, and their text. In the text, $0 to $5 represent operands, $* for all operands, $: for all
+ * operands but the first, $S for the shape, $T for the element type, $A for `axis`, $B for `other`, $P for the
+ * permutation, $W for the word, $C for a cast to the element type if the function may return a wider type, and $N for
+ * the program's number. placeholder() in print.c also defines placeholders for arguments of single functions, such as
+ * $K for keep_dims. */
 #define NODES(N) \
     N(number, "")            N(var, "")              N(extent, "")          N(arange, "") \
     N(pid, "$N") N(pid_at, "tl.program_id($A)") N(programs_at, "tl.num_programs($A)") N(scalar, "") \
@@ -244,7 +245,7 @@ struct stmt {
     /* store: the slot is the part of the output that a program writes; its size is the product of these symbols'
      * sizes and `rounds` */
     dims slot;
-    int rounds;              /* store: the number of iterations, each of which stores to its own part of the slot */
+    int rounds;              /* store: the number of iterations; each iteration stores to its own part of the slot */
     /* store: the region to which the statement stores, and from which other statements load, so that barriers precede
      * and follow the store; NULL: the statement stores to a slot that no other statement accesses */
     struct region *region;
@@ -321,7 +322,7 @@ void program_print(const struct program *p, bool whole, const struct expectation
 /* Prints the signature for neso_kernel_compile. */
 void program_signature(const struct program *p, struct text *out);
 /* An argument of a launch: a buffer, or a number. program_arguments sets the arguments in order, and returns their
- * number. If an argument is the number 1, the signature promises this. */
+ * number. If an argument is the number 1, the signature declares the value. */
 struct argument {
     const struct buffer *buffer;
     uint64_t bits;
@@ -339,9 +340,9 @@ struct program *program_generate(struct arena *a, uint64_t seed, const bool *avo
 
 /* -- data.c -- */
 
-/* Fills memory for a launch: each buffer at the offset that program_layout has set. */
+/* Fills the memory of all buffers for a launch, at the offsets that program_layout has set. */
 void program_fill(const struct program *p, unsigned char *memory);
-/* Compares the memory after two launches of the program. If outputs differ, returns false, sets *x to some of the
+/* Compares the memory after two launches of the program. Returns false if outputs differ; then sets *x to some of the
  * right values, and describes a difference in `text`. */
 bool program_compare(const struct program *p, const unsigned char *want, const unsigned char *got, int64_t bytes,
                      struct expectation *x, char *text, size_t room);
@@ -361,7 +362,7 @@ struct config {
 /* The result of judging a program. */
 struct verdict {
     enum { PASSED, REFUSED, FAILED } what;
-    char kind[120]; /* a text that is mostly equal for failures with the same cause */
+    char kind[120]; /* a text that is usually equal for failures with the same cause */
     char text[1200];
     struct config config;
 };

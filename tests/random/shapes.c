@@ -15,8 +15,8 @@ static bool fits(const struct gen *g, const struct shape *s)
     return s->rank <= RANK_LIMIT && shape_is_plain(s) && shape_log(g, s) <= g->tile_log;
 }
 
-/* Returns a symbol that does not occur in the shape, and by whose size the shape's size can be multiplied without
- * exceeding the limit for tiles; 0 if there is none. */
+/* Returns a symbol that does not occur in the shape, or 0. The product of the symbol's size and the shape's size is
+ * within the limit for tiles. */
 static dims other_symbol(struct gen *g, const struct shape *s)
 {
     int room = g->tile_log - shape_log(g, s), n = g->p->nsymbols - FIRST_SYMBOL;
@@ -176,9 +176,9 @@ static struct node *make_flip(struct gen *g, const struct vtype *t, int depth)
 
 /* -- reductions -- */
 
-/* Chooses the operand's shape (*s) and the axis (n->axis) of a reduction with a result of type t. The shape is the
- * shape of t with an additional dimension, or, with keep_dims (n->flag), with another size in place of a dimension of
- * size 1. If t is a scalar, the reduction may be over all axes. Returns false if there is no such shape. */
+/* Chooses the operand's shape (*s) and the axis (n->axis) of a reduction with a result of type t. The operand's shape
+ * is the shape of t with an additional dimension. With keep_dims (n->flag), a dimension of size 1 gets another size
+ * instead. If t is a scalar, the reduction may be over all axes. Returns false if there is no such shape. */
 static bool choose_axis(struct gen *g, const struct vtype *t, struct shape *s, struct node *n)
 {
     *s = t->shape;
@@ -268,8 +268,9 @@ static struct node *make_reduce(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* Generates a reduction of pairs (value, index) by a function that returns the pair with the larger value, or, if the
- * values are equal, the pair with the smaller index. This function is associative and commutative. */
+/* Generates a reduction of pairs (value, index) by a function that returns the pair with the larger value. If the
+ * values are equal, the function returns the pair with the smaller index. This function is associative and
+ * commutative. */
 static struct node *make_reduce_pair(struct gen *g, const struct vtype *t, int depth)
 {
     struct node *n = node_new(g, NODE_reduce_pair, *t);

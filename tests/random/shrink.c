@@ -37,7 +37,7 @@ static struct stmt *copy_statements(const struct stmt *s, struct arena *a)
     return first;
 }
 
-/* The copy shares variables, buffers and parameters, which edits do not change. */
+/* The copy shares variables, buffers and parameters with p, because edits do not change them. */
 struct program *program_copy(const struct program *p, struct arena *a)
 {
     struct program *q = NEW(a, struct program);
@@ -62,7 +62,7 @@ struct edit {
     int result; /* the result of program_edit; 0: no edit was applied yet */
 };
 
-/* Returns whether the edit that could be applied here is the requested one. */
+/* Returns whether the edit that could be applied here is the requested edit. */
 static bool turn(struct edit *e)
 {
     return e->result == 0 && e->left-- == 0;
@@ -99,8 +99,8 @@ static struct node *zero(struct edit *e, const struct node *n)
     return z;
 }
 
-/* Counts the nodes in the subtree `below` that may replace `at`, and returns the node that follows the first *k of
- * them. */
+/* Returns node number *k, counted from 0, of the nodes in the subtree `below` that may replace `at`. Decrements *k for
+ * each such node before it. */
 static struct node *stand_in(struct node *at, struct node *below, int *k, int depth)
 {
     for (int i = 0; i < below->nargs && depth < 4; i++) {

@@ -235,7 +235,7 @@ struct node *leaf(struct gen *g, struct vtype t)
 
 /* -- arithmetic -- */
 
-/* Returns an operand of t's shape, or of a shape that broadcasts to it. */
+/* Returns an operand of t's shape, or of a shape that broadcasts to t's shape. */
 struct node *value_broadcast(struct gen *g, struct vtype t, int depth)
 {
     if (t.shape.rank > 0 && chance(g, 25)) {
@@ -253,7 +253,8 @@ struct node *value_broadcast(struct gen *g, struct vtype t, int depth)
     return value(g, t, depth);
 }
 
-/* Returns a constant operand. Often, the compiler may simplify an operation with this constant, such as 0, 1 or -1. */
+/* Returns a constant operand, often a constant such as 0, 1 or -1, with which the compiler may simplify an
+ * operation. */
 static struct node *constant_operand(struct gen *g, const struct vtype *t)
 {
     int what = below(g, 10);
@@ -601,7 +602,7 @@ static struct node *make_compare(struct gen *g, const struct vtype *t, int depth
     return n;
 }
 
-/* Generates a negation: of any boolean value, or of a comparison of integers. */
+/* Generates a negation of any boolean value, or of a comparison of integers. */
 static struct node *make_not(struct gen *g, const struct vtype *t, int depth)
 {
     static const char *const words[] = {"==", "!=", "==", "!=", "<", ">="};

@@ -83,7 +83,8 @@ def excess(found, expected, before, kind, bound):
 def compare(found, expected, before, kind, bound, varied=None):
     """Returns None if the memories are equal, else {"error", "count", "first", ...}; "agrees" is true if the error is within the bound.
 
-    `varied` is the memory after another run of the reference: where the runs of the reference differ, ours may differ as much."""
+    `varied` is the memory after another run of the reference. Where the two runs of the reference differ, our result may differ from
+    the reference as much."""
     if found == expected or found == varied:
         return None
     (f, rest_f), (e, rest_e), (b, _) = raw(found, kind), raw(expected, kind), raw(before, kind)

@@ -1,6 +1,6 @@
 """few_cases.py: a pytest plugin (-p few_cases) that runs only a few cases of each test function, evenly chosen.
 
-CASES is their number (4), CASE_SECONDS the time limit of a case (30). SHARE="2/8" selects the second of eight
+CASES is the number of cases of a function (4). CASE_SECONDS is the time limit of a case (30). SHARE="2/8" selects the second of eight
 shares of the test functions, so that eight processes can share the work. With NO_COMPARE=1 the tests'
 comparisons have no effect (standin.py).
 """

@@ -1,5 +1,5 @@
 """player.py: replays records through neso. It reads a record's name on standard input, and writes a verdict in JSON to standard output.
-If neso and Triton differ, "NAME ?" asks which of them is right.
+If neso and Triton differ, the input "NAME ?" requests a verdict on which of the two is right.
 
 A record without memory gets generated memory, and neso's interpreter computes the expected results of the grid's first programs. The player
 is a separate process, because a failed launch makes a CUDA context useless, and because replay.py must be able to kill a launch that hangs.

@@ -81,7 +81,8 @@ def driver():
 
 
 def holds_addresses(storage, data):
-    """Do the first numbers contain addresses of GPU memory? A record does not contain the memory at these addresses."""
+    """Returns whether the first numbers contain addresses of GPU memory. A record does not contain the memory at these
+    addresses."""
     if storage.device.type != "cuda" or len(data) % 8:
         return False
     base, size = ctypes.c_uint64(), ctypes.c_size_t()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* affine.c: tests the boxes that access_pattern.c finds for accesses. A box is a part of an array that a TMA copy can
- * load; the explanations of pass raise_tma_load show it. */
+ * load. The explanations of pass raise_tma_load show the box. */
 #include "tests/unit/test.h"
 
 #include "opt/passes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* axis.c: tests that the facts that axis_info derives are true. The test builds random index arithmetic, executes it
- * for many values of the parameters, and checks every fact on every element. Some values are large or negative, so
- * that indices overflow. */
+/* axis.c: tests that axis_info derives only true facts. The test builds random index arithmetic, executes it for many
+ * values of the parameters, and checks every fact on every element. Some values are large or negative, so that indices
+ * overflow. */
 #include "tests/unit/test.h"
 
 #include "opt/analysis/analysis.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* boxes.c: tests that layouts of shared buffers that a TMA copy can fill (the canonical tiles of the hardware) are
- * accepted, and that other layouts are rejected. */
+/* boxes.c: tests which layouts of shared buffers are accepted as destinations of TMA copies. Only the canonical tiles
+ * of the hardware must be accepted. */
 #include "tests/unit/test.h"
 
 #include "ir/layout/layout.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* codegen.c (test): compiles every elementwise op on every type that it accepts, as a scalar and as a tile, for
- * every target. The compiler must reject exactly the ops that may_refuse lists, which the target does not support. If
- * ptxas is installed, it must accept all PTX without warnings or spills. Equal inputs must give equal PTX. */
+ * every target. The compiler must reject exactly the ops that may_refuse lists, because the target does not support
+ * them. If ptxas is installed, it must accept all PTX without warnings or spills. Equal inputs must give equal PTX. */
 #include <unistd.h>
 
 #include "codegen/codegen.h"
@@ -238,7 +238,7 @@ TEST(elementwise_sm_120a)
     test_target("sm_120a");
 }
 
-/* Triton's announcement shows the PTX of its vector addition, 23 instructions; neso must need fewer. */
+/* The PTX of the vector addition in Triton's announcement has 23 instructions; neso must need fewer. */
 TEST(vector_add_is_short)
 {
     enum { ANNOUNCED = 23, SIZE_MOST = 10000 };

@@ -10,8 +10,8 @@ enum { THREADS = 64, ELEMS = 64 };
 static const struct memory memory = {world_alloc, world_release, NULL};
 
 /* Declares registers of every class, and sets some of them: %r1 is the thread's number; %rd4 and %rd5 are the
- * addresses of the thread's elements of x and y; %r4 is the address of its word in shared memory; %p1 is true if the
- * thread's number is below 32. */
+ * addresses of the thread's elements of x and y; %r4 is the address of the thread's word in shared memory; %p1 is true
+ * if the thread's number is below 32. */
 static const char head[] = ".version 8.0\n.target sm_90a\n.address_size 64\n.file 1 \"k.py\"\n"
                            ".extern .shared .align 16 .b8 smem[];\n"
                            ".visible .entry k(\n\t.param .u64 k_param_0,\n\t.param .u64 k_param_1\n)\n";
@@ -27,7 +27,7 @@ static const char start[] =
 struct run {
     struct emu_report report;
     int marked_line;
-    _Alignas(64) uint32_t y[ELEMS]; /* aligned as a tensor map must be */
+    _Alignas(64) uint32_t y[ELEMS]; /* a tensor map must be aligned to 64 bytes */
 };
 
 static int line_of(const char *text, const char *mark)
@@ -151,8 +151,8 @@ TEST(write_over_what_another_warp_reads)
     check_fault(LOAD PUT BAR OTHER GET "\t@!%p1 st.shared.b32 [%r4], 77; // HERE\n", ERR_emulator_race);
 }
 
-/* Eight warps read a word, and one of them then writes it. Each group of four warps has a separate barrier, which does
- * not order the reads of the other group before the write. */
+/* Eight warps read a word, and then one of these warps writes the word. Each group of four warps has a separate
+ * barrier. So the barrier does not order the reads of the other group before the write. */
 TEST(write_over_what_warps_of_another_group_read)
 {
 #define READ                                                                                                 \

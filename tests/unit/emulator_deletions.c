@@ -132,8 +132,7 @@ const struct emu_code *__wrap_emulator_load(struct arena *a, const char *text, s
     char *changed = arena_strndup(a, text, bytes);
     size_t length;
     const char *at = line_at(ptx.text, ptx.line, &length);
-    /* the next line, the branch back to a deleted wait, must be deleted too, because the loop would not end
-     * otherwise */
+    /* also delete the next line, the branch back to the deleted wait; otherwise the loop would not end */
     if (strncmp(at + strspn(at, "\t "), "mbarrier.try_wait", 17) == 0)
         length += 1 + strcspn(at + length + 1, "\n");
     for (size_t i = 0; i < length && strncmp(ptx.text, text, bytes) == 0; i++)
@@ -164,8 +163,8 @@ static void open_device(void)
     CHECK(neso_module_from_source(ctx, "k.py", source, sizeof source - 1, &module) == NESO_OK);
 }
 
-/* Runs program p for size k without line ptx.line, and copies its result to `out`. Returns false if the run failed;
- * `failure` then has the reason. */
+/* Runs program p for size k without line ptx.line, and copies its result to `out`. If the run fails, returns false and
+ * sets `failure` to the reason. */
 static bool run(const struct program *p, int k, const uint64_t at[3], uint16_t *out)
 {
     char signature[160];
@@ -252,10 +251,10 @@ static const char idle[] = "the only warpgroup has waited for all that it multip
                   next[] = "of the last piece but one: the next group has its copy too";
 /* The text `own` explains why no barrier is needed before the stores of the result tile. The tile (two panels of 128
  * rows of 128 bytes) reuses the memory of stages 0 and 1 of the ring buffer of A, each of which is such a panel.
- * Warpgroup g stores rows 64 g to 64 g + 63 of both panels. These bytes were read only by the warpgroup's own wgmmas,
- * for which the warpgroup has waited, and were written by copies, for which it has waited at mbarriers. If the rows of
- * A have 64 bytes, the tile overlaps B and rows of A that the other warpgroup reads. Then the barrier is needed, and
- * the emulator reports an error without it. */
+ * Warpgroup g stores rows 64 g to 64 g + 63 of both panels. Only the warpgroup's own wgmmas have read these bytes, and
+ * the warpgroup has waited for these wgmmas. Copies have written the bytes, and the warpgroup has waited for the
+ * copies at mbarriers. If the rows of A have 64 bytes, the tile overlaps B and rows of A that the other warpgroup
+ * reads. Then the barrier is needed, and the emulator reports an error without it. */
 static const struct loss harmless[] = {
     {"a CTA a tile", "bar.sync", 1, idle},
     {"rings, roles, CTAs that stay", "setmaxnreg.inc", 1, enough},

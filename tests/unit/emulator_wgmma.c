@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* emulator_wgmma.c (test): compares wgmma in the emulator with sums of integers, for every pair of types, every
- * swizzle, both major dimensions, and A in registers. The emulator swizzles address bits; the test computes the same
- * offsets from rows and columns. In a tile whose rows have W bytes, the 16-byte chunk number c of row r is at
- * position c ^ (r % 8) of the row for W = 128, c ^ (r / 2 % 4) for W = 64, and c ^ (r / 4 % 2) for W = 32. */
+ * swizzle, both major dimensions, and A in registers. The emulator XORs address bits to swizzle; the test computes the
+ * same offsets from rows and columns instead. In a tile whose rows have W bytes, the 16-byte chunk number c of row r
+ * is at position c ^ (r % 8) of the row for W = 128, c ^ (r / 2 % 4) for W = 64, and c ^ (r / 4 % 2) for W = 32. */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -178,8 +178,8 @@ static struct emu_report launch(const struct text *t)
     return r;
 }
 
-/* Returns element (row, column) of D: reads it from the thread and register that the figure in the PTX ISA shows for
- * it. */
+/* Returns element (row, column) of D. The figures in the PTX ISA show the thread and register that hold this
+ * element. */
 static double found(const struct shape *s, int n, int row, int column)
 {
     int thread = row / 16 * 32 + row % 8 * 4 + column % 8 / 2, pair = column / 8 * 2 + row / 8 % 2;

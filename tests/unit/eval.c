@@ -129,7 +129,7 @@ TEST(endless_programs_end)
     }
 }
 
-/* If a file is loaded only for its kernels, values that need a host program's functions are unknown, which is not an
+/* A file can be loaded only for its kernels. Then values that need functions of the host are unknown; this is not an
  * error. */
 TEST(loading_without_a_host_keeps_definitions)
 {
@@ -180,7 +180,7 @@ TEST(loading_without_a_host_keeps_definitions)
     world_free(&p.w);
 }
 
-/* Traces `def k(X, n)` with this body, where X is a pointer to fp32 and n is an int32. Compares the messages with
+/* Traces `def k(X, n)` with this body; X is a pointer to fp32, and n is an int32. Compares the messages with
  * `expected`, which has "line:column message" on each line. The body begins at line 13. */
 static void check_kernel(const char *body, const char *expected)
 {

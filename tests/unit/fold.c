@@ -93,7 +93,8 @@ static struct value *keep(struct generator *g, struct value *v)
     return g->values[g->n++] = v;
 }
 
-/* Returns an existing value of type t, or a constant. Often, folding has a rule for this constant, such as 0 or 1. */
+/* Returns an existing value of type t, or a constant. The constant is often one for which folding has a rule, such as
+ * 0 or 1. */
 static struct value *pick(struct generator *g, const struct type *t)
 {
     int start = random_below(g->n);

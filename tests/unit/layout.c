@@ -39,9 +39,9 @@ static uint32_t random_below(uint32_t n)
     return (random_state >> 8) % n;
 }
 
-/* Makes a random surjective layout of a small random shape. Its basis vectors are those of a random basis (the unit
- * vectors in random order, some added to others), and additional vectors that are zero or linearly dependent on
- * these. */
+/* Makes a random surjective layout of a small random shape. The layout has the vectors of a random basis (the unit
+ * vectors in random order, some added to others), and additional vectors that are zero or linearly dependent on this
+ * basis. */
 static void random_layout(struct layout *l, int nkinds, const enum in *kinds)
 {
     do {
@@ -158,8 +158,8 @@ TEST(blocked)
                 }
 }
 
-/* A bit of places is free if changing it leads to another place of the same element. The owner of an element is that
- * place of the element whose free bits are 0. Each element must have exactly one owner. */
+/* A bit of places is free if changing it leads to another place of the same element. The owner of an element is the
+ * place of the element whose free bits are all 0. Each element must have exactly one owner. */
 TEST(free_bits_and_owners)
 {
     for (int round = 0; round < 2000; round++) {
@@ -390,8 +390,8 @@ static void random_pair(struct layout *from, struct layout *to)
              from->nbits[IN_warp] != to->nbits[IN_warp] || !layout_is_surjective(to));
 }
 
-/* Returns whether each lane holds in `from` all elements that it holds in `to`; if same_lane is false, returns whether
- * each warp does. */
+/* Returns whether each lane holds in `from` all elements that it holds in `to`. If same_lane is false, compares the
+ * elements of warps instead of lanes. */
 static bool is_within(const struct layout *from, const struct layout *to, bool same_lane)
 {
     int nreg = 1 << to->nbits[IN_reg], nlane = 1 << to->nbits[IN_lane], nwarp = 1 << to->nbits[IN_warp];
@@ -468,7 +468,7 @@ TEST(conversion_classes)
     CHECK(impossible * 50 < count[2]);
 }
 
-/* If neither layout holds an element twice, a sequence of shuffles always exists. */
+/* If no element occurs twice in either layout, a sequence of shuffles always exists. */
 TEST(every_permutation_within_a_warp_shuffles)
 {
     for (int round = 0; round < 3000; round++) {
@@ -505,8 +505,7 @@ TEST(vector_counts_neighbours)
     }
 }
 
-/* Counts wavefronts: simulates the access of each lane to the banks, for one phase of a vector access after the
- * other. */
+/* Counts wavefronts: simulates the accesses of all lanes to the banks, phase by phase of a vector access. */
 static int simulate(const struct layout *shared, const struct layout *l, int elem_bytes, int vector,
                     const int *reg_of)
 {
@@ -598,8 +597,8 @@ TEST(shared_layouts)
     CHECK_INT(t.conflicts, 0);
 }
 
-/* A conversion between random layouts through shared memory must have exactly as many bank conflicts as are
- * predicted. */
+/* A conversion between random layouts through shared memory must have exactly the predicted number of bank
+ * conflicts. */
 TEST(shared_layouts_of_random_pairs)
 {
     struct tally t = {0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* operands.c (test): tests that the emulator rejects invalid instructions. The emulator must accept each statement of
  * tests/ptx/statements.txt, which has statements for every row of insns.h. Then the test changes each statement in
- * many ways, most of which make it invalid. It replaces each operand by other operands (registers of every class,
- * constants, vectors, addresses, names), removes the operand, or duplicates it. It also removes, adds, replaces or
- * moves one or two words of the mnemonic.
+ * many ways. Most changes make the statement invalid. It replaces each operand by other operands (registers of every
+ * class, constants, vectors, addresses, names), removes the operand, or duplicates it. It also removes, adds, replaces
+ * or moves one or two words of the mnemonic.
  *
  * With TAKEN=FILE in the environment, the test writes all statements that the emulator accepts to FILE, as PTX.
  * tests/cli/operands.sh uses this file to check that ptxas accepts them too. */
@@ -177,8 +177,8 @@ static struct mnemonic split_words(const char *s)
     return m;
 }
 
-/* Prints the statement with the word `new` before word number `at`, or, if `old` is 1, in place of word number `at`.
- * An empty `new` inserts no word. */
+/* Prints the statement with the word `new` inserted before word number `at`. If `old` is 1, `new` replaces word number
+ * `at` instead. An empty `new` inserts no word. */
 static void change_words(char *variant, size_t room, const struct mnemonic *m, int at, int old,
                          const char *new)
 {

@@ -27,7 +27,8 @@ static void collect(void *ctx, const char *pass, const char *s, size_t n)
     text_bytes(t, s, n);
 }
 
-/* Runs the passes on the source, and returns their dumps and explanations, with [PASS] before those of each pass. */
+/* Runs the passes on the source, and returns their dumps and explanations. The text of each pass begins with
+ * [PASS]. */
 static struct text run(struct world *w, struct opt_options o)
 {
     struct text written;
@@ -126,8 +127,8 @@ static int verbs(const char *text, char verb)
     return n;
 }
 
-/* Each row of the table of decisions must name a pass, or "stepdown" or "schedule". Its text must have at most as
- * many conversion specifiers as a record of a decision has operands. */
+/* Each row of the table of decisions must name a pass, or "stepdown" or "schedule". The row's text must not have more
+ * conversion specifiers than a record of a decision has operands. */
 TEST(decisions_fit_their_records)
 {
     const struct explanation *x = NULL;
@@ -180,7 +181,7 @@ TEST(wrong_names_and_degrees_are_errors)
     CHECK(reports(&w, ERR_pass_between));
     CHECK_INT(w.m.funcs.at[0]->degree, DEGREE_traced);
     world_free(&w);
-    run(&w, (struct opt_options){/* cse may run without fold before it, but then finds fewer equal ops */
+    run(&w, (struct opt_options){/* cse may run without fold, but then finds fewer equal ops */
                                  .passes = "dedup_loads,cse"});
     CHECK_INT(w.diag.nerrors, 0);
     world_free(&w);
@@ -217,7 +218,7 @@ TEST(claims_are_looked_for_in_the_ops)
     world_free(&w);
 }
 
-/* The compiler must work without the passes that a variant skips, for each variant. */
+/* For each variant, the compiler must work without the passes that the variant skips. */
 TEST(variants_compile)
 {
     struct world w;

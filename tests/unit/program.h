@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* program.h: for tests of the evaluator, runs a program that is given as text, and records its output and diagnostics.
- * The expected outputs in these tests are the outputs of CPython 3.11. */
+/* program.h: for tests of the evaluator, runs a program from a string, and records its output and diagnostics. The
+ * expected outputs in these tests are the outputs of CPython 3.11. */
 #ifndef NESO_TESTS_PROGRAM_H
 #define NESO_TESTS_PROGRAM_H
 

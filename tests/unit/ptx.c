@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ptx.c (test): runs two hand-written PTX kernels of tests/ptx/ in the emulator: matmul (a TMA ring, multicast in a
- * cluster, wgmma, stores that overlap the next tile) and attention (the same, with A in registers). The emulator must
- * give right results and no report. Then the test inserts faults into the kernels, one at a time; the emulator must
- * report each of them at the right line. */
+ * cluster, wgmma, stores that overlap the next tile) and attention (with the same features, and A in registers). The
+ * emulator must give right results and no report. Then the test inserts faults into the kernels, one at a time; the
+ * emulator must report each of them at the right line. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 #include "tests/unit/test.h"
@@ -272,7 +272,7 @@ TEST(clean_attention)
 
 struct sown {
     int line;
-    const char *from, *to; /* if `from` is NULL, the whole line is replaced; if `to` is NULL, it is deleted */
+    const char *from, *to; /* from = NULL: the whole line is replaced; to = NULL: the line is deleted */
     int expected;
     enum error error;
     const char *what; /* a text that the report must contain */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* smallfloat.c: compares the conversions of f16, bf16 and fp8 with their definitions: it decodes bits with ldexp, and
- * rounds by searching all values for the nearest value. */
+/* smallfloat.c: compares the conversions of f16, bf16 and fp8 with their definitions. The test decodes bits with
+ * ldexp, and rounds by searching all values for the nearest value. */
 #include "ir/ir.h"
 #include "tests/unit/test.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.c (test): tests the verdicts of statistics.c on simulated timings. Like timings on GPUs, they have a
- * skewed distribution, outliers and a limited resolution, they drift, and their mean differs between rounds. */
+/* statistics.c (test): tests the verdicts of statistics.c on simulated timings. Like timings on GPUs, the simulated
+ * timings have a skewed distribution, outliers and a limited resolution. They drift, and their mean differs between
+ * rounds. */
 #include "runtime/command/bench/statistics.h"
 #include "tests/unit/test.h"
 

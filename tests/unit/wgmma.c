@@ -8,8 +8,8 @@
 enum { WIDEST = 128 };
 
 /* Returns the address from which the instruction reads element (mn, k) of the part that starts at `start`, according
- * to the tables of descriptors in the PTX ISA. The swizzle of 32, 64 or 128 bytes XORs the 1, 2 or 3 address bits from
- * bit 7 up into the bits from bit 4 up. */
+ * to the tables of descriptors in the PTX ISA. A swizzle of 32, 64 or 128 bytes XORs 1, 2 or 3 address bits, from bit
+ * 7 up, into the bits from bit 4 up. */
 static uint32_t hardware_address(const struct wgmma_view *v, uint32_t start, int elem_bytes, int mn, int k)
 {
     static const int widths[] = {16, 128, 64, 32};
@@ -65,7 +65,7 @@ TEST(buffers_are_described)
         {128, 32, 2, 0, 0, 64, 16},
         {64, 256, 2, 1, 1, 256, 16}, /* B, contiguous along n: four panels */
         {64, 256, 2, 1, 1, 128, 16}, /* B for two instructions */
-        {32, 64, 2, 1, 1, 32, 16},   /* B for instructions whose part starts inside of a row */
+        {32, 64, 2, 1, 1, 32, 16},   /* B for instructions whose part starts inside a row */
         /* rows too short for a swizzle */
         {32, 32, 2, 1, 1, 32, 16},
         {32, 16, 2, 1, 1, 16, 16},

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cuda.c: a fake CUDA driver for tests, which needs no GPU. The fake driver allocates memory with malloc, and its
  * kernels do nothing. Environment variables control the driver. The call that FAKE_FAIL names fails, and FAKE_LOG is
- * then the assembler's log. If FAKE_TRACE is set, the driver prints launches. For each image that is loaded, it writes
- * a line to the file FAKE_LOADED: "ptx" or "code". A thread of a kernel has FAKE_REGISTERS registers. Timed calls take
- * FAKE_MS milliseconds. The test in which each call fails in turn (failures.c) sets fake.until, and then reads which
- * call failed and how many objects were not released. */
+ * then the assembler's log. If FAKE_TRACE is set, the driver prints launches. For each image that is loaded, the
+ * driver writes a line to the file FAKE_LOADED: "ptx" or "code". A thread of a kernel has FAKE_REGISTERS registers.
+ * Timed calls take FAKE_MS milliseconds. In the test failures.c, each call fails in turn. The test sets fake.until,
+ * and then reads the name of the failed call and the number of objects that were not released. */
 #include "runtime/devices/cuda/cuda.h"
 
 #include "tests/cli/driver/fake.h"
@@ -137,7 +137,7 @@ CALL(cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t n, cu_stream s),
 CALL(cuMemcpyDtoDAsync_v2, (cu_address to, cu_address from, size_t n, cu_stream s),
      (void)s; memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n))
 CALL(cuMemsetD8Async, (cu_address to, unsigned char byte, size_t n, cu_stream s),
-     /* only benchmarks fill more memory than this, and they never read it */
+     /* skips larger memory, which only benchmarks fill and never read */
      (void)s; if (n < 1 << 28) memset((void *)(uintptr_t)to, byte, n))
 CALL(cuMemPoolCreate, (cu_mem_pool *p, const struct cu_pool_props *props), (void)props; *p = &something; fake.held++)
 RELEASE(cuMemPoolDestroy, (cu_mem_pool p), (void)p)

@@ -217,7 +217,7 @@ static int is_forgiven(const char *call)
 }
 
 /* Returns the status that neso must return if this driver call fails. If the driver refuses to raise the limit of
- * shared memory, the error is that the kernel is too large. */
+ * shared memory, neso must report that the kernel is too large. */
 static neso_status wanted(const char *refused)
 {
     if (!refused)
@@ -244,8 +244,8 @@ static void fail_calls(struct fake *fake, int which, const char *cache)
     check(!fake->refused && n > 10, "a run gets by", n);
 }
 
-/* The first argument is the stride of the allocations that fail. The second argument, if it is given, is the folder of
- * the cache; later runs find the entries that earlier runs wrote. */
+/* The first argument is the stride of the allocations that fail. An optional second argument is the folder of the
+ * cache; later runs find the entries that earlier runs wrote. */
 int main(int argc, char **argv)
 {
     const long stride = argc > 1 ? strtol(argv[1], NULL, 10) : 0;

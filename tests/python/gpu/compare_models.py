@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """compare_models.py [--seconds N] [--models A,B] [--share K/N] [--processes N] [--parts inference,training] [--threads N] [--padding 0|1] MODE...:
-measures the networks of models.py under neso and under Triton, all at once in a mode (default, dynamic, tuned), one mode after the other.
+measures the networks of models.py under neso and under Triton. The modes (default, dynamic, tuned) run one after the other; in a mode, all networks
+run at once.
 
-Each network and compiler has one process or several, with empty caches. A process takes the GPU alone while it measures steps, in rounds, so that
-the two compilers alternate; steps begin when all have compiled. It prints what a process says at once, and a table of the processes' medians as
-soon as a mode has ended. What has not ended after the seconds of its mode is killed.
+Each network and compiler has one or several processes, with empty caches. Steps are measured when all processes have compiled. Only one process at a
+time uses the GPU to measure; the processes take turns in rounds, so that the two compilers alternate. The script prints the output of each process
+at once, and a table of the processes' medians at the end of each mode. Processes that exceed the seconds of their mode are killed.
 
-A step waits for the host, whose other work changes it by a fifth; a replay of the step as a CUDA graph (graph) does not. So graph decides which
-compiler's code is faster, and control, the graph of eager PyTorch, says how exactly. Inductor times padded products while it compiles, so that two
-processes of one compiler may run different products: --padding 0 forbids padding. --share 2/3 takes the second third of the networks.
+A step waits for the host, and other work on the host changes the step's time by a fifth. A replay of the step as a CUDA graph (`graph`) does not
+wait for the host. So `graph` decides which compiler's code is faster; `control`, the graph of eager PyTorch, shows how exact the comparison is.
+Inductor times padded products while it compiles, so two processes of one compiler may run different products; --padding 0 forbids padding.
+--share 2/3 takes the second third of the networks.
 """
 import argparse
 import math
@@ -63,8 +65,8 @@ def mean(ratios):
 
 
 def table(mode, names, parts, found):
-    """Prints times in ms (of first calls in s), and how many times as long Triton's are. The kernels of eager PyTorch are the same under both, so
-    that their ratio says how much the machine's other work shows."""
+    """Prints times in ms (of first calls in s), and the ratios of Triton's times to neso's times. The kernels of eager PyTorch are the same under
+    both; their ratio shows the effect of other work on the machine."""
     print(f"\n{mode}: network, part | " + " | ".join(f"{kind}: neso, Triton, Triton/neso" for kind in KINDS), flush=True)
     ratios = {kind: {} for kind in KINDS}
     for name in names:

@@ -2,7 +2,7 @@
 """inductor_ops.py [--seconds N] [--processes N] [--device cuda] [--only NAME,...]: compiles each operation of PyTorch's own list (OpInfo, with the
 inputs that PyTorch's tests use) by torch.compile, and compares results with eager PyTorch's, as the public test_torchinductor_opinfo.py does.
 
-It runs under neso and under Triton; the last line names what failed, so that a second run with --only can try that under the other compiler.
+It runs under neso and under Triton; the last line names the failed operations. A second run with --only can try these operations under the other compiler.
 """
 import argparse
 import os

@@ -412,7 +412,7 @@ def graph_of(model, x, training):
 
 def replay_times(models, x, training, replays=60, rounds=4):
     """Returns the milliseconds of a replay of each model's step as a CUDA graph (nan without a graph): the median of the rounds. A replay
-    does not wait for the host, whose other work changes steps by a fifth."""
+    does not wait for the host. Other work on the host changes the times of steps by a fifth."""
     with gpu_alone():
         graphs = [graph_of(m, x, training) for m in models]
     found = [[] for _ in graphs]
@@ -440,7 +440,8 @@ def replay_time(graph, replays):
 
 
 def gpu_times(model, x, training, steps=10):
-    """Returns the milliseconds that all kernels of a step take on the GPU, and those of the kernels that the compiler made."""
+    """Returns the milliseconds that all kernels of a step take on the GPU, and the milliseconds of the kernels that the
+    compiler made."""
     from torch.autograd import DeviceType
     from torch.profiler import ProfilerActivity, profile
     with gpu_alone():
@@ -455,8 +456,8 @@ def gpu_times(model, x, training, steps=10):
 
 
 def one(name, mode, training):
-    """Measures a network, and prints whether its results are right. Their error, relative to eager PyTorch in float32, may be at most
-    twice the error of eager PyTorch with the same types."""
+    """Measures a network, and prints whether its results are right. The error of the results, relative to eager PyTorch in float32,
+    may be at most twice the error of eager PyTorch with the same types."""
     import triton
     make, data, batch = MODELS[name]
     torch.manual_seed(0)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""overhead.py: measures the host time of a launch in microseconds, the smallest of many short rounds, since on a shared machine only some are
-undisturbed. It runs under neso and under Triton.
+"""overhead.py: measures the host time of a launch in microseconds. The result is the smallest time of many short rounds, because other work
+on the machine disturbs some rounds. The script runs under neso and under Triton.
 
-With a C compiler it also launches the compiled kernels in a loop in C: what a launch takes in the driver alone. Their arguments are 0 there, so
-that no program loads or stores anything.
+If there is a C compiler, the script also launches the compiled kernels in a loop in C; this is the time of a launch in the driver alone. The
+arguments of these launches are 0, so that no program loads or stores anything.
 """
 import ctypes
 import os
