@@ -4,9 +4,9 @@
     python3 bench/peers/attend.py OUT.json [SHAPE...]      a SHAPE: heads x rows x D, followed by `c` if causal, and by `gN` if
                                                             N heads of Q share a head of K and V: 128x4096x64c, 128x4096x128cg8
 
-neso and Triton try the same tile sizes in a short trial, and each uses its fastest. Then blocks of launches alternate, in a new random
-order in each round. The first half of a block is not counted, because its clock rate still depends on the preceding block.
-VARIANTS="skip=sink;fp_reassoc=1;fp_reassoc=1+params=A=1" adds contestants.
+neso and Triton try the same tile sizes in a short trial, and each uses the fastest size for itself. Then blocks of launches alternate,
+in a new random order in each round. The first half of a block is not counted, because its clock rate still depends on the preceding
+block. VARIANTS="skip=sink;fp_reassoc=1;fp_reassoc=1+params=A=1" adds contestants.
 """
 import os
 import random

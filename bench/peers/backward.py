@@ -4,8 +4,9 @@ sustained load.
 
     python3 bench/peers/backward.py OUT.json [SHAPE...]     SHAPE and VARIANTS are as for attend.py, without groups
 
-neso and Triton try the same tiles in a short trial, and each uses its fastest; each result is compared with cuDNN's. The kernel takes
-the sums over rows of o * do as an input, and cuDNN computes them; so `row sums` launches the kernel that computes them too.
+neso and Triton try the same tiles in a short trial, and each uses the fastest tile for itself. Each result is compared with cuDNN's.
+The measured kernel takes the row sums of o * do as an input, but cuDNN computes these sums. So the contestants named `row sums` also
+launch the kernel that computes them.
 """
 import os
 import sys

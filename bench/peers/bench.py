@@ -6,7 +6,7 @@ process.
 
 Groups: announced, layouts, types, decode, softmax, norms, add (all of these if none is given), and
 mma. OUT.json is written after each row; `python3 bench/report.py OUT.json` judges it. bench.py
-skips a group, with a message, if the group would begin more than seven minutes after the start.
+does not begin a group, and prints a message, if more than seven minutes have passed.
 """
 import os
 import sys

@@ -21,7 +21,7 @@ NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3f
 
 
 def specialize(args):
-    """Returns the entries of a signature for these arguments, as Triton would specialize them, and the values that a launch passes."""
+    """Returns the entries of a signature for these arguments, specialized as in Triton, and the values that a launch passes."""
     entries, values = [], []
     for a in args:
         if hasattr(a, "data_ptr"):
@@ -41,7 +41,8 @@ def for_triton(args):
 
 
 def _module(source, device):
-    """Returns the module of a source. Only one thread at a time may use a context, so each thread has its own."""
+    """Returns the module of a source. Only one thread at a time may use a context, so each thread has its own
+    context."""
     modules = _of_thread.__dict__.setdefault("modules", {})
     if source not in modules:
         context = _of_thread.__dict__.setdefault("context", None) or neso.Context(device)

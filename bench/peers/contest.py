@@ -8,7 +8,7 @@ import time
 import timing
 import torch
 
-CLOSE = 1.03  # candidates within this factor of the fastest one's time have a second trial
+CLOSE = 1.03  # candidates within this factor of the fastest candidate's time have a second trial
 
 
 class Contestant:
@@ -20,7 +20,7 @@ class Contestant:
 
 
 class Results:
-    """The rows of a table, which are written to disk after each row."""
+    """The rows of a table. The table is written to disk after each added row."""
 
     def __init__(self, path):
         self.path, self.rows, self.card, self.started = path, [], timing.card(), time.time()
@@ -85,7 +85,7 @@ def _trial(ready):
 
 def run(results, group, work, unit, amount, contestants, base, rounds, repeats):
     """Measures all contestants and adds a row to the results. `amount` divided by milliseconds is a rate in `unit`. Prints every
-    contestant's rate, and the ratio of neso's rate to that of `base`."""
+    contestant's rate, and the ratio of neso's rate to the rate of `base`."""
     started, ready, errors = time.time(), {}, {}
     for c in contestants:
         ready[c.name], errors[c.name] = _ready(c)

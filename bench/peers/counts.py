@@ -28,8 +28,8 @@ BEGAN = time.monotonic()
 LSU = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op"
-# Each row has a name; the emulator's counters to sum; lists of ncu's metrics to sum, of which the first list that
-# this ncu knows is used; and whether the row is judged.
+# Each row has a name, the emulator's counters to sum, lists of ncu's metrics to sum, and whether the row is judged.
+# The first list that this ncu knows is used.
 ROWS = [
     ("sectors of loads", ["load_sectors"], [[f"{SECTORS}_ld.sum"]], True),
     ("sectors of stores", ["store_sectors"], [[f"{SECTORS}_st.sum"]], True),

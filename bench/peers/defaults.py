@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""defaults.py: measures kernels with the tiles that people write, not with the best of a list: the programs below, compiled by neso and by
-Triton with the same tile, warps and stages, in one process, alternated at random, at sustained load.
+"""defaults.py: measures kernels with the tiles that people write, not with the best tile of a list. The programs below are compiled by
+neso and by Triton with the same tile, warps and stages. Their launches alternate at random in one process, at sustained load.
 
     python3 bench/peers/defaults.py OUT.json [WORD...]      the rows whose names contain a WORD
 
-A row is a call of triton.testing.do_bench in a program. The first row of a kernel and a problem has the tile that tutorials and public
-code have; it has a star, and the means cover the rows with stars. This file checks no results; tests/programs does. VARIANTS is as for
-attend.py.
+A row is a call of triton.testing.do_bench in a program. The first row of each kernel and problem has the tile of tutorials and public
+code, and is marked with a star. The means cover only the rows with stars. This file checks no results; the programs in tests/programs
+check them. VARIANTS is as for attend.py.
 """
 import contextlib
 import io
@@ -67,7 +67,7 @@ def uneven_rows():
 
 
 def key_of(kernel, bound):
-    """Returns what identifies the problem: the arguments, without the integers among the constants, which are tile sizes."""
+    """Returns a key of the problem: all arguments but the integer constants, which are tile sizes."""
     constants = {p.name for p in kernel.params if p.is_constexpr}
     return (kernel.fn.__name__, *(tuple(a.shape) if hasattr(a, "shape") else a for name, a in bound.items()
                                   if name not in constants or isinstance(a, bool)))

@@ -5,8 +5,8 @@ number of bytes.
     python3 bench/peers/lanes.py OUT.json [WORD...]      on the GPU: the kernels whose names contain a WORD, or all; report.py makes the table
     python3 -m neso --device interpreter bench/peers/lanes.py check [WORD...]     checks the results for small sizes, on the CPU
 
-VARIANTS="skip=l2_prefetch;params=cta_registers=96" adds contestants: neso without a pass, or with another threshold. A variant whose PTX is
-the same is skipped.
+VARIANTS="skip=l2_prefetch;params=cta_registers=96" adds contestants: neso without a pass, or with another threshold. A variant is skipped
+if its PTX equals the default's.
 """
 import os
 import sys
@@ -49,7 +49,7 @@ def in_order(calls):
 
 
 def ours_of(ours, case, warps, options):
-    """Returns the function that makes neso's call, and its kernels, which are still being compiled."""
+    """Returns the function that makes neso's call, and the kernels of the call, whose compilation may still run."""
     futures = []
     for at, (kernel, grid, args, constants, tried) in enumerate(case.launches):
         signature, values = compiling.specialize(args)
@@ -67,7 +67,8 @@ def variants():
 
 
 def candidates_of(ours, case, options):
-    """Returns {label: function that makes the call} for a variant; empty if its PTX equals that of the plain compiler."""
+    """Returns {label: function that makes the call} for a variant; empty if its PTX equals the PTX of the plain
+    compiler."""
     made, differs = {}, not options
     for w in case.launches[0][4]:
         make, futures = ours_of(ours, case, w, options)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""loops.py: measures the kernels of bench/programs/dot_loops.py of neso and Triton: each tile size, and the best tile size of each
-compiler, at sustained load.
+"""loops.py: measures the kernels of bench/programs/dot_loops.py, compiled by neso and by Triton, at sustained load: with each tile
+size, and with the best tile size of each compiler.
 
     python3 bench/peers/loops.py OUT.json [WORK...]        a WORK: fp8, gathered
 

@@ -14,8 +14,8 @@ from contest import Contestant, far_from, run
 CONFIGS = [(128, 256, 64, 8, 3, 8), (128, 256, 64, 8, 4, 8), (256, 128, 64, 8, 3, 8), (128, 128, 64, 8, 4, 8), (128, 128, 64, 4, 4, 8),
            (64, 128, 64, 4, 8, 8), (64, 256, 64, 4, 4, 8), (128, 256, 64, 8, 3, 16)]
 LARGE = CONFIGS[:4]
-# The configurations of the persistent kernel: as above, then whether the loop is flattened, and whether C is stored in two
-# halves
+# The configurations of the persistent kernel: the fields of CONFIGS, whether the loop is flattened, and whether C is
+# stored in two halves
 PERSISTENT = [(128, 256, 64, 8, 3, 8, True, False), (128, 256, 64, 8, 4, 8, True, True), (128, 256, 64, 8, 3, 8, False, False),
               (128, 128, 64, 4, 4, 8, True, False), (64, 128, 64, 4, 6, 8, True, False)]
 ANNOUNCED_N = (1024, 2048, 4096, 8192, 16384)

@@ -2,8 +2,8 @@
 """rowcases.py: defines the measurements of row-wise and elementwise kernels (bench/programs/rows.py): arguments, grids, PyTorch's
 calls, expected results.
 
-The bytes of a case are those of its inputs and outputs, each counted once. Each case has sizes to measure, and sizes to check on the
-CPU.
+The bytes of a case are the bytes of its inputs and outputs, each counted once. Each case has sizes to measure, and sizes to check on
+the CPU.
 """
 import math
 
@@ -19,7 +19,7 @@ f16, bf16, f32, i8, i32, i64, fp8 = (torch.float16, torch.bfloat16, torch.float3
 
 
 class Case:
-    """A measured case. `launches` is [(kernel, grid, arguments, constants, numbers of warps to try)], of which only the first one tries
+    """A measured case. `launches` is [(kernel, grid, arguments, constants, numbers of warps to try)], and only the first launch tries
     several numbers of warps. `outputs` are tensors that are compared with `expected()`, or else with the results of `torch_call()`;
     `fill` is the value of all output elements before a checked call."""
 

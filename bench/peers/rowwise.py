@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""rowwise.py: measures row-wise kernels and vector add of neso, Triton (same source) and PyTorch, and a device copy."""
+"""rowwise.py: measures row-wise kernels and vector add of neso, Triton (same source) and PyTorch, and a copy in device
+memory."""
 import compiling
 import kernels
 import memory

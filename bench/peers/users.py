@@ -4,8 +4,8 @@ alternately.
 
     python3 bench/peers/users.py OUT.txt [NESO]
 
-Each compiler runs ROUNDS times, each time in a new process; the smallest of its medians counts. The script prints a
-table, and writes it to OUT.txt.
+Each compiler's kernels run ROUNDS times, each time in a new process; the smallest of the medians counts. The script
+prints a table, and writes it to OUT.txt.
 """
 import os
 import re

@@ -5,10 +5,10 @@ transformation, alternately in one run.
     python3 bench/peers/worth.py [OUT.json]
 
 The kernels are the announcement's matmul in fp16 at n = 4096, plain and with bias + GELU, and softmax, layer norm
-and RMS norm by rows. The forms are neso's default (`all`), the kernel without one pass, and PTX for sm_80. If a
-pass is left out, passes that need its result have no effect either. There is no single pass for vector accesses, so
-the form without them has no promises of alignment (`:16`): each access then has one element. A form whose PTX
-equals that of `all` is not timed; the table marks it.
+and RMS norm by rows. The forms are neso's default (`all`), the kernel without one pass, and PTX for sm_80. If a pass
+is left out, passes that need its result have no effect. There is no single pass for vector accesses, so the form
+without them has no promises of alignment (`:16`): each access then has one element. A form is not timed if its PTX
+equals the PTX of `all`; the table marks this form.
 """
 import os
 import sys
@@ -62,7 +62,7 @@ def promised(signature, options):
 
 
 def differing(ours, forms, source, kernel, signatures):
-    """Returns the forms whose PTX differs from that of `all`; `signatures` is a list of (signature, choices)."""
+    """Returns the forms whose PTX differs from the PTX of `all`; `signatures` is a list of (signature, choices)."""
     def texts(options):
         found = []
         for signature, choices in signatures:

@@ -1,5 +1,5 @@
 # Forward attention as in Triton's sixth tutorial. If it is causal, one loop computes the blocks left of the diagonal, and a second loop,
-# with a mask, those on the diagonal. Scores are scaled after the maximum is computed. The rows of all heads follow each other in memory.
+# with a mask, the blocks on the diagonal. Scores are scaled after the maximum is computed. The rows of all heads are adjacent.
 import torch
 import triton
 import triton.language as tl

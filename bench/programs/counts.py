@@ -1,4 +1,4 @@
-"""counts.py: launches each of four kernels once. `neso run --counts` counts their costs in the emulator, Nsight Compute on a GPU."""
+"""counts.py: launches each of four kernels once. `neso run --counts` counts costs in the emulator; Nsight Compute counts them on a GPU."""
 import torch
 import triton
 import triton.language as tl

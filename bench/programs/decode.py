@@ -1,9 +1,9 @@
 """decode.py: computes Y = X W for a few rows X. Every weight is read once, so the speed depends on the number of reads in flight.
 
 The product is computed transposed: the weights are operand A (M) of the tensor core instructions, and the few rows are operand B
-(N >= 16). If the column blocks alone give too few programs, SPLIT_K programs share a column block. Each stores its part of the
-sum in PART. The last one, which COUNT identifies, adds the parts in the order of the splits, and resets COUNT to 0 for the next
-launch. N is a multiple of BLOCK_N, and K of SPLIT_K * BLOCK_K.
+(N >= 16). If there are too few column blocks to occupy the GPU, SPLIT_K programs share a column block. Each program stores its
+part of the sum in PART, and increments COUNT. So the last program knows that it is the last. It adds the parts in the order of
+the splits, and resets COUNT to 0. N is a multiple of BLOCK_N; K is a multiple of SPLIT_K * BLOCK_K.
 """
 import triton
 import triton.language as tl
@@ -64,7 +64,7 @@ def main():
         y, part = torch.empty((m, n), device='cuda', dtype=torch.float16), torch.empty((split, m, n), device='cuda')
         count = torch.zeros(n // 64, device='cuda', dtype=torch.int32)
         strides = (1, k) if transposed else (n, 1)
-        for _ in range(2):  # the second launch tests that the first one has reset COUNT
+        for _ in range(2):  # the second launch tests that the first launch has reset COUNT
             decode[(n // 64, split)](x, w, y, part, count, m, n, k, k, strides[0], strides[1], BLOCK_M=max(16, m), BLOCK_N=64,
                                      BLOCK_K=64, SPLIT_K=split, num_warps=4, num_stages=3)
         expected = torch.matmul(x.to(torch.float32), (w.T if transposed else w).to(torch.float32))

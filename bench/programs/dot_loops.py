@@ -27,7 +27,7 @@ def scaled(A, B, SA, SB, C, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.
 
 @triton.jit
 def gathered(A, B, C, ROWS, EXPERTS, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """A table lists rows of A (-1: no row). Each BM of them are multiplied by the weights of one expert."""
+    """A table lists rows of A (-1: no row). Each group of BM rows is multiplied by the weights of one expert."""
     m = tl.program_id(1) * BM + tl.arange(0, BM)
     n = tl.program_id(0) * BN + tl.arange(0, BN)
     k = tl.arange(0, BK)

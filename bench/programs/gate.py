@@ -1,4 +1,4 @@
-"""gate.py: makes forty calls, which `neso bench` judges: twenty compute and twenty copy. All are so large that their times are
+"""gate.py: makes forty calls for `neso bench`: twenty compute, and twenty copy. All are so large that their times are
 proportional to their work. FACTOR=1.03 gives each call 3 % more work with the same PTX; `tests/gpu.sh gate` checks the verdicts."""
 import os
 import torch

@@ -146,7 +146,7 @@ def layer_norm(X, Y, W, B, MEAN, RSTD, n, eps, BLOCK: tl.constexpr):
 
 @triton.jit
 def layer_norm_backward(DY, X, W, MEAN, RSTD, DX, DW, DB, LOCKS, n, GROUPS: tl.constexpr, BLOCK: tl.constexpr):
-    # adds each row's part of dW and dB to one of GROUPS partial sums; each has a lock (0 free, 1 taken) and a count of additions
+    # adds each row's part of dW and dB to one of GROUPS partial sums; each sum has a lock (0 free, 1 taken) and a count of additions
     row = tl.program_id(0)
     i = tl.arange(0, BLOCK)
     mask = i < n

@@ -1,5 +1,5 @@
-"""users.py: times kernels as users write them, with typical tiles and warps: products, attention, quantized weights, losses. It runs under
-neso and under Triton (bench/peers/users.py). This file does not check results; tests/programs does."""
+"""users.py: times kernels in the style of users, with typical tiles and warps: products, attention, quantized weights, losses. It runs
+under neso and under Triton (bench/peers/users.py). This file does not check results; tests/programs does."""
 import torch
 import triton
 import triton.language as tl
