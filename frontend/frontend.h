@@ -140,7 +140,7 @@ struct eval {
     const struct call_record *calls; /* the active calls of host code, innermost first */
     struct map ids;          /* maps objects to their id() */
     struct map signatures;   /* maps builtins to their parsed parameters */
-    struct map rows;         /* maps rows of builtins.h to their struct builtin */
+    struct map rows;         /* maps each used row of builtins.h to its struct builtin */
     struct map sources;      /* maps a module's scope to its struct source */
     struct exception *handling; /* the exception that the innermost `except` caught; NULL: none */
     struct obj *yields;      /* the values that the running generator function has yielded so far */

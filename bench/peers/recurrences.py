@@ -5,9 +5,10 @@ sustained load.
     python3 bench/peers/recurrences.py OUT.json [WORK...]      a WORK: states, inputs, outputs, retention64, retention128, ssd_states,
                                                                ssd_scan
 
-The sizes are those of real models. neso and Triton try the same tiles in a short trial, and each uses its fastest; each result is
-compared with Triton's first. The tensors of states and inputs are read and written once, so the line of a work also names the bytes:
-a device copy of as many bytes is the limit. BEFORE=FOLDER adds the build of neso in another tree as a contestant.
+The sizes are those of real models. neso and Triton try the same tiles in a short trial, and each uses the fastest tile for itself.
+Each result is compared with the result of Triton's first tile. The tensors of states and inputs are read and written once. So the
+line of a work also names their bytes; the limit is the time of a device copy that moves as many bytes. BEFORE=FOLDER adds the build
+of neso in another tree as a contestant.
 """
 import os
 import sys
@@ -16,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("tests/programs", "bench/peers", "bench", "runtime/python")]
 SOURCE = "tests/programs/chunked_recurrences.py"
-# The numbers of a tile are constants of the kernel, then warps and stages.
+# Each tile consists of constants of the kernel, the number of warps, and the number of stages.
 TILES = {"states": [(32, 4, 2), (32, 4, 3), (64, 4, 2), (64, 4, 3), (64, 4, 4), (64, 8, 3)],
          "inputs": [(64, 4, 2), (64, 4, 3), (64, 2, 3), (128, 4, 2), (128, 8, 2)],
          "outputs": [(64, 64, 4, 2), (64, 64, 4, 3), (64, 128, 4, 2), (64, 128, 4, 3), (128, 128, 8, 2)],

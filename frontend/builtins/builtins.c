@@ -12,7 +12,7 @@
 
 /* -- the table -- */
 
-/* Bits that say which modules and types have a builtin. NEEDS_kernel: a call outside of a kernel is an error. */
+/* Bits for the modules and types that have a builtin. NEEDS_kernel: a call outside of a kernel is an error. */
 enum {
     IN_tl = 1,
     IN_math = 2,
@@ -61,7 +61,7 @@ static const struct {
 
 #define HEADING(text)
 
-/* The name of each row, without its prefix, and then its parameters. */
+/* For each row, the name without its prefix, followed by the parameters. */
 struct texts {
 #define ROW(place, word, parameters, ...) char place##_##word[sizeof #word "\0" parameters];
 #include "frontend/builtins/builtins.h"
@@ -74,7 +74,8 @@ static const struct texts texts = {
 };
 _Static_assert(sizeof texts <= UINT16_MAX, "offsets have 16 bits");
 
-/* A row of the table takes 24 bytes, and a struct builtin, which row_object makes of a row that a program uses, 40. */
+/* A row of the table takes 24 bytes. row_object makes a struct builtin of 40 bytes only for the rows that a program
+ * uses. */
 static const struct row {
     struct obj *(*run)(struct eval *e, struct obj **args, const struct args *call);
     const char *data;

@@ -25,7 +25,7 @@ enum token_kind {
 enum token_class { TOK_CLASS_mark, TOK_CLASS_keyword, TOK_CLASS_sign, TOK_CLASS_binary, TOK_CLASS_augment };
 
 struct token_info {
-    const char *spelling; /* of a MARK token: its description */
+    const char *spelling; /* for a MARK token, its description */
     uint8_t class;        /* enum token_class */
     uint8_t oper;         /* enum oper: the operator of a BINARY or AUGMENT token */
     uint8_t len;

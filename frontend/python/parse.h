@@ -97,7 +97,7 @@ bool parse_begins_expression(const struct parser *p);
  * parts. */
 const char *parse_describe(const struct ast *n);
 /* Checks the target of a `for` or `del`: a name, an attribute, an element, or a tuple or list of targets. Reports any
- * other expression as `error`: ERR_assign_to or ERR_delete_target, which refuses `*x` too. */
+ * other expression as `error`, which is ERR_assign_to or ERR_delete_target. ERR_delete_target also rejects `*x`. */
 void parse_check_targets(struct parser *p, const struct ast *n, enum error error);
 
 /* -- parse_literal.c -- */

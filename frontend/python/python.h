@@ -184,7 +184,7 @@ struct obj *obj_unknown(struct eval *e, const char *name);
 extern const struct native_class native_unknown;
 
 /* -- python.c, methods.c, library.c -- */
-/* Implements sum, and math.prod, whose row has data. */
+/* Implements the builtins sum and math.prod. Only the row of math.prod has data. */
 struct obj *python_fold(struct eval *e, struct obj **args, const struct args *call);
 struct builtin_table {
     const struct builtin *rows;

@@ -8,7 +8,7 @@
 struct elementwise;
 
 /* -- torch.c: objects and arguments; exceptions of a function with a parameter `at` show this source location -- */
-struct obj *torch_wrap(struct eval *e, const struct tensor *t); /* the tensor as an object */
+struct obj *torch_wrap(struct eval *e, const struct tensor *t); /* returns the tensor as an object */
 /* Raises an exception with the reason why an operation of the pool failed: an exceeded limit, exhausted memory, or a
  * failed copy. */
 _Noreturn void torch_fail(struct eval *e, struct loc at);
