@@ -401,7 +401,8 @@ static struct value *after_loops(const struct pairing *p, const struct op *wait,
     return v;
 }
 
-/* Builds a loop that waits until both programs have released all stages of a ring; `wait` is a wait for a stage of this ring. */
+/* Builds a loop that waits until both programs have released all stages of a ring. `wait` is a wait for a stage of
+ * this ring. */
 static void wait_for_all_stages(const struct pairing *p, struct builder *b, const struct op *wait)
 {
     struct value *stage, *x[2];

@@ -44,7 +44,7 @@
  *     persistent, row 0 alone                   1,338,332      994,715
  *     persistent, an eighth in later rows       1,298,967      956,331
  *
- * If the number of iterations depends on the program in another way, each program keeps a CTA of its own, which the GPU
+ * If the number of iterations depends on the program in another way, each program keeps its own CTA, which the GPU
  * schedules. */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"

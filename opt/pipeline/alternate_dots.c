@@ -232,10 +232,10 @@ static void move_readers(const struct value *v, struct op *at)
 }
 
 /* Moves the loads of a pair's second iteration, which starts with `second`, in front of the last load of the first
- * iteration. Moves the ops of the second iteration that read only old values, which the loads replace, in front of the
- * first iteration's wait: the scheduler keeps ops in front of a wait, so a load can write the old value's register.
- * ptxas often gives all loads of a loop the same scoreboard, so that the first reader of a loaded value also waits for
- * the newest load. */
+ * iteration. Also moves the readers of the old values, which these loads replace, in front of the first iteration's
+ * wait. The scheduler moves no op across a wait, so each load can then write the old value's register. The reason for
+ * the moves: ptxas often gives all loads of a loop the same scoreboard, so that the first reader of a loaded value
+ * also waits for the newest load. */
 static void gather_loads(struct op *second)
 {
     enum { MOST = 32 };

@@ -22,9 +22,9 @@
  * The pass rewrites a loop of at least LEAST_DOTS dots if these conditions hold. The loop does nothing with the last
  * dot's accumulator but carry it. Threads write no buffer that the dot reads. Only releases of stages follow the wait
  * for the dot, and the rings of these stages have several stages: the producer fills a stage for the first dot before
- * the loop releases the last dot's stage. Loops of two dots belong to overlap_dots.c. In loops of three dots the gain is
- * smaller than the noise: attention backward's loop for dQ, D = 64, took 1.6 percent more and 1.5 percent less. Needs:
- * layouts. */
+ * the loop releases the last dot's stage. Loops of two dots belong to overlap_dots.c. In loops of three dots the gain
+ * is smaller than the noise: attention backward's loop for dQ, D = 64, took 1.6 percent more time in one measurement,
+ * and 1.5 percent less in another. Needs: layouts. */
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
@@ -106,9 +106,9 @@ static bool find_releases(struct carried_dot *c)
     return true;
 }
 
-/* Returns whether the accumulators that the loop carries, those of the next iteration's first dots, and the operand of
- * the dot in flight fit into a thread's registers. If the roles have no limits, the number of CTAs on an SM, and so the
- * number of registers, is not known yet. */
+/* Returns whether a thread's registers suffice for the accumulators that the loop carries, the accumulators of the
+ * next iteration's first dots, and the operand of the dot in flight. If the roles have no limits, the number of CTAs
+ * on an SM, and so the number of registers, is not known yet. */
 static bool has_registers(const struct carried_dot *c)
 {
     const struct func *f = c->loop->block->func;
@@ -130,7 +130,7 @@ static bool plan(struct carried_dot *c)
            has_registers(c);
 }
 
-/* Builds copies of the releases, each for the stage in `stages`, that have an effect if `on` is true. */
+/* Builds copies of the releases for the stages in `stages`. The copies have an effect only if `on` is true. */
 static void build_releases(const struct carried_dot *c, struct builder *b, struct value **stages,
                            struct value *on)
 {
@@ -144,7 +144,8 @@ static void build_releases(const struct carried_dot *c, struct builder *b, struc
     }
 }
 
-/* Builds the wait for the dot in flight, sum, that reads operand a from registers (NULL: from a buffer). */
+/* Builds the wait for the dot in flight, `sum`. `a` is the operand that this dot reads from registers; NULL: there is
+ * none. */
 static struct op *build_wait(struct builder *b, struct value *sum, struct value *a)
 {
     struct value *x[] = {sum, a};

@@ -43,7 +43,7 @@
  *
  * Without staggering, all warpgroups would reach their arithmetic at the same time, and the tensor cores would idle
  * during this arithmetic. Warpgroups that start at the same time stay close together. In an attention kernel on an
- * H200, whose iterations take about 2850 cycles, two warpgroups were 358 cycles apart without staggering, and 1025
+ * H200, an iteration takes about 2850 cycles; two warpgroups were 358 cycles apart without staggering, and 1025
  * cycles apart with staggering. TFLOP/s of attention (64 heads of 4096 rows, f16):
  *
  *     staggered                  never   once per tile   in every iteration
@@ -264,8 +264,8 @@ static bool has_registers(const struct rotation *r)
     return needed <= consumer_regs(f);
 }
 
-/* Returns whether v is a tile of which each register holds several elements. If an element has 32 bits, the second
- * dot would need a copy of the tile in other registers. */
+/* Returns whether v is a tile, and each of its registers holds several elements. If an element has 32 bits, the
+ * second dot would need a copy of the tile in other registers. */
 static bool is_packed_tile(const struct value *v)
 {
     return v->type->kind == TY_tile && type_elem_bytes(v->type) < 4;
@@ -647,7 +647,7 @@ static bool visit(struct block *b, bool is_staggered);
 
 /* Visits the regions of o. Of an `if`, only one region runs, so warpgroups that one region staggers are not staggered
  * in the other region. The regions of other ops count as executed one after the other. Returns whether warpgroups are
- * staggered behind o: whether they were staggered before o, or some region of o staggers them. */
+ * staggered behind o, because they were staggered before o, or because some region of o staggers them. */
 static bool visit_regions(struct op *o, bool is_staggered)
 {
     bool any = is_staggered;

@@ -58,7 +58,7 @@ bool op_leads_to_dot(const struct op *o)
            o->code == OP_expand_dims || o->code == OP_reshape;
 }
 
-/* Sets *last to the last dot of block b of which b computes an operand from v. Returns false if v has a user outside
+/* Sets *last to the last dot of block b with an operand that b computes from v. Returns false if v has a user outside
  * the block, or a user that is neither such a dot nor an op that leads to one (op_leads_to_dot, trans, to_shared). */
 static bool find_dot_from(const struct value *v, const struct block *b, int depth, const struct op **last)
 {
@@ -284,8 +284,8 @@ static void choose_rings(struct ring_plan *p)
     }
 }
 
-/* Returns the number of stages that the batch's loop asks for. If no loop runs the loop repeatedly, the stages beyond the
- * number of its iterations would stay empty. */
+/* Returns the number of stages that the batch's loop asks for. If the loop is in no other loop, it gets at most one
+ * stage for each iteration: further stages would stay empty. */
 static int stages_asked(const struct ring_plan *p, const struct batch *g)
 {
     const struct params *params = p->func->module->params;
