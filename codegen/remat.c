@@ -20,7 +20,8 @@ struct remat_reg {
     const struct op *first,
         *copy_for; /* first: the first tile op that uses the register. copy_for: the last tile op that got a copy */
     int copy;
-    bool kept; /* a dot in flight reads the register until a wait, so no copy may replace it */
+    bool kept;   /* a dot in flight reads the register until a wait, so no copy may replace it */
+    bool in_dot; /* an asynchronous dot reads the register */
 };
 
 struct remat {
@@ -39,6 +40,10 @@ static void note_defs(struct remat *r)
             for (int k = 0; k < in->nopnds && in->form.code == INSN_wgmma_wait; k++)
                 if (in->opnds[k].kind == OPND_reg)
                     r->regs[in->opnds[k].n].kept = true;
+            for (int k = in->ndefs; k < in->nopnds && insn_info[in->form.code].latency == LATENCY_mma_async;
+                 k++)
+                if (in->opnds[k].kind == OPND_reg)
+                    r->regs[in->opnds[k].n].in_dot = true;
             for (int k = 0; k < in->ndefs; k++) {
                 struct remat_reg *x = &r->regs[in->opnds[k].n];
                 x->def = in;
@@ -48,9 +53,9 @@ static void note_defs(struct remat *r)
         }
 }
 
-/* Marks the sources of moves to marked registers. If a dot is in flight across iterations, the loop moves the
- * register that the dot reads to a loop-carried register, and coalescing makes both one register. Returns whether
- * anything was marked. */
+/* Marks the sources of moves to marked registers, if the sources are variables or operands of dots. If a dot is in
+ * flight across iterations (carry_dots.c), the loop moves the register that the dot reads to a loop-carried variable,
+ * and coalescing makes both one register. Returns whether anything was marked. */
 static bool mark_sources(struct remat *r)
 {
     bool any = false;
@@ -58,7 +63,8 @@ static bool mark_sources(struct remat *r)
         for (int i = 0; i < r->m->blocks.at[b]->insns.n; i++) {
             const struct insn *in = r->m->blocks.at[b]->insns.at[i];
             if (in->form.code != INSN_mov || in->nopnds < 2 || in->opnds[1].kind != OPND_reg ||
-                !r->regs[in->opnds[0].n].kept || r->regs[in->opnds[1].n].kept)
+                !r->regs[in->opnds[0].n].kept || r->regs[in->opnds[1].n].kept ||
+                (r->regs[in->opnds[1].n].ndefs == 1 && !r->regs[in->opnds[1].n].in_dot))
                 continue;
             any = r->regs[in->opnds[1].n].kept = true;
         }

@@ -258,15 +258,21 @@ static const struct value *yielded_for(const struct value *v)
     return loop && loop->code == OP_for && i >= 0 ? op_opnd(loop->regions[0]->last, i) : v;
 }
 
-/* Returns the dot in flight that reads v from registers as its operand A, in this or in the previous iteration, or
- * NULL if v is an accumulator. */
-static const struct op *reader_of(const struct value *v)
+/* Returns a dot that reads v from registers as its operand A, or NULL. */
+static const struct op *dot_of_operand(const struct value *v)
 {
-    v = yielded_for(v);
     for (const struct use *u = v->uses; u; u = u->next)
         if (u->user->code == OP_mma_start && op_opnd(u->user, DOT_a) == v)
             return u->user;
     return NULL;
+}
+
+/* Returns the dot in flight, of this or of the previous iteration, whose operand A is v. Returns NULL if v is an
+ * accumulator. */
+static const struct op *reader_of(const struct value *v)
+{
+    const struct op *dot = dot_of_operand(v);
+    return dot ? dot : dot_of_operand(yielded_for(v));
 }
 
 /* The results are already in the accumulators' registers. A dot in flight may read an operand from registers. These

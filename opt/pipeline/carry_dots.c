@@ -19,7 +19,8 @@
  * dot anyway, because dots end in the order in which they start. So the wait costs nothing, and tensor cores run from
  * one iteration into the next.
  *
- * The pass rewrites a loop of at least LEAST_DOTS dots if these conditions hold. The loop does nothing with the last
+ * The pass rewrites a loop of at least LEAST_DOTS dots if these conditions hold. The body has no branches: if a branch
+ * computes the dot's operand (keep_maximum.c), its registers change in the arms. The loop does nothing with the last
  * dot's accumulator but carry it. Threads write no buffer that the dot reads. Only releases of stages follow the wait
  * for the dot, and the rings of these stages have several stages: the producer fills a stage for the first dot before
  * the loop releases the last dot's stage. Loops of two dots belong to overlap_dots.c. In loops of three dots the gain
@@ -44,12 +45,14 @@ struct carried_dot {
 };
 
 /* Finds the last dot, the first wait for a dot, and the number of dots in front of this wait. Returns the number of
- * all dots. */
+ * all dots, or 0 if the body has branches or loops. */
 static int find_dots(struct carried_dot *c)
 {
     int dots = 0;
     for (struct op *o = c->loop->regions[0]->first; o; o = o->next)
-        if (starts_dot(o)) {
+        if (o->code == OP_if || o->code == OP_for || o->code == OP_while) {
+            return 0;
+        } else if (starts_dot(o)) {
             dots++;
             c->dot = o;
             c->started += !c->first_wait;
