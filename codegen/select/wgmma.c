@@ -309,10 +309,10 @@ static struct opnd never(struct select *s)
     return (struct opnd){.kind = OPND_none};
 }
 
-/* If wgmmas of a loop read operand A from registers, the next iteration reads these registers again. Nevertheless,
- * ptxas (12.8 and 13.0) also assigns them to other values of the loop (tests/programs/attention_backward.py). ptxas
- * does not do this if code behind the loop reads the registers too. So this function emits, behind the loop, a store
- * of the registers that no thread executes. */
+/* Wgmmas of a loop may read operand A from the same registers in each iteration. Nevertheless, ptxas (12.8 and 13.0)
+ * also assigns these registers to other values of the loop (tests/programs/attention_backward.py). ptxas does not do
+ * this if code behind the loop reads the registers too. So this function emits, behind the loop, a store of the
+ * registers that no thread executes. */
 void select_reads_behind(struct select *s, const struct op *loop)
 {
     enum { WORDS = 4 };
