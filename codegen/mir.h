@@ -119,8 +119,8 @@ struct insn_word {
     bool drops;        /* the operand `_` (an unused result) precedes this word */
     const char *name;  /* points to the word's letter in the row's text */
     int vector;        /* number of operands in braces, or VECTOR_as_written; 0: no braces */
-    /* the name of the operand's type (of an address: of its state space); the name ends before the next character
-     * that is not a letter or digit; NULL: the operand has the instruction's type */
+    /* the name of the operand's type, or of an address's state space. The name ends before the next character that is
+     * not a letter or digit. NULL: the operand has the instruction's type. */
     const char *type;
     const char *other; /* the alternative word; NULL: none */
 };

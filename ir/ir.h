@@ -338,9 +338,9 @@ const struct type *type_shared(struct module *m, const struct type *elem, int ra
 const struct layout *layout_intern(struct module *m, const struct layout *l);
 /* Returns the element type of a tile, and any other type itself. */
 const struct type *type_elem(const struct type *t);
-/* Each of these functions returns `t` with one change: type_with_elem replaces the element type (shape and layout
- * stay), type_with_layout the layout, type_with_shape the shape (the result has no layout, and is a scalar if the
- * rank is 0). */
+/* Each of these functions returns `t` with one change. type_with_elem replaces the element type; shape and layout
+ * stay. type_with_layout replaces the layout. type_with_shape replaces the shape; the result has no layout, and is a
+ * scalar if the rank is 0. */
 const struct type *type_with_elem(struct module *m, const struct type *t, const struct type *elem);
 const struct type *type_with_layout(struct module *m, const struct type *t, const struct layout *l);
 const struct type *type_with_shape(struct module *m, const struct type *t, int rank, const int *shape);

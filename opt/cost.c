@@ -245,7 +245,7 @@ static bool repeats_operand(const struct op *dot)
     return is_dot(dot) && loop && loop->code == OP_for && value_is_outside(op_opnd(dot, 0), loop);
 }
 
-/* If o is a loop with a dot whose first operand is defined outside the loop, counts a thread's registers for the
+/* Handles a loop with a dot whose first operand is defined outside the loop. Counts a thread's registers for the
  * accumulators of all dots of the loop and for all such operands. Raises *most to this number. */
 static void find_most_regs(struct op *o, void *most)
 {

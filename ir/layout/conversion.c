@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* conversion.c: chooses the data movement (none, register renaming, warp shuffles, shared memory) that converts
- * a tile from one distributed layout to another, and finds the sequence of shuffles for a conversion within a
- * warp.
+/* conversion.c: chooses how to move the data when a tile is converted from one distributed layout to another: not at
+ * all, by renaming registers, by warp shuffles, or through shared memory. Also finds the sequence of shuffles for a
+ * conversion within a warp.
  *
  * Example: a transposition of 4 elements in 2 lanes of 2 registers, from layout A = reg[1] lane[2] to layout B
  * = reg[2] lane[1]:

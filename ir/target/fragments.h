@@ -31,7 +31,7 @@ struct fragment {
 extern const struct fragment fragments[];
 extern const int nfragments;
 
-/* Returns the mma instruction with the largest K for the dot; NULL if no instruction of the target has the
+/* Returns the mma instruction with the largest K for the dot. Returns NULL if no instruction of the target has the
  * operands' types and the dot's precision, or if the tile is too small. */
 const struct fragment *fragment_for(const struct op *dot);
 

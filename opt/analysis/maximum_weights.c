@@ -26,9 +26,9 @@
  * must ops that the analysis does not know. Then the kernel computes the same for all d and e, in exact arithmetic.
  * A later loop may continue to carry the maximum; the numbers of that loop then replace d and e (`phase`).
  *
- * Weights are interned: equal weights have the same address. A weight also says along which dimensions of the value
- * the rows differ, because each row has its own d and e: a sum over rows would add values that are scaled
- * differently. */
+ * Weights are interned: equal weights have the same address. Each row has its own d and e, so a sum over rows would
+ * add values that are scaled differently. Therefore a weight also says along which dimensions of the value the rows
+ * differ. */
 #include "opt/analysis/analysis.h"
 
 #include <math.h>

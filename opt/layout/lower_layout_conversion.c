@@ -227,8 +227,8 @@ static bool cut_at(struct cut *c, const struct layout *l, int bit)
     return true;
 }
 
-/* Finds the cut at the highest coordinate bit that is a register bit in both layouts, so that each half of the tile
- * is in one half of the registers in both layouts. */
+/* Finds the cut at the highest coordinate bit that is a register bit in both layouts. In both layouts, each half of
+ * the tile is then in one half of the registers. */
 static bool find_cut(struct cut *c, const struct layout *from, const struct layout *to)
 {
     for (int bit = layout_coord_bits(from) - 1; bit >= 0; bit--)

@@ -255,7 +255,8 @@ static void gather_loads(struct op *second)
 }
 
 /* Builds the loop over pairs of iterations. x holds the carried values, the crossing values, and the number of the
- * next iteration to finish: on entry their values in front of the loop, on return their values behind the loop. */
+ * next iteration to finish. On entry, these are the values in front of the loop; on return, the values behind the
+ * loop. */
 static void build_pairs(struct alternation *a, struct builder *b, struct value **x, struct value **other)
 {
     const int n = a->loop->nresults, all = n + a->crossing.n + 1;

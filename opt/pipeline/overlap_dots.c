@@ -18,8 +18,8 @@
  *
  * Tensor cores then run the second dot during the arithmetic of the next iteration. The pass splits the body into two
  * parts. The early part computes the second dot's operand. The late part consists of the second dot and of the ops
- * that compute its accumulator. The split is legal if the early part uses no value of the late part, and if only the
- * two dots and their barriers have side effects, in the order of the array `expected`. The loop carries the values of
+ * that compute its accumulator. The split is legal if the early part uses no value of the late part. Only the two
+ * dots and their barriers may have side effects, in the order of the array `expected`. The loop carries the values of
  * the early part that the late part uses, here %p and %a. The registers of the second dot's operand must not change
  * until that dot has ended, so the pass makes the operand an operand and a result of the wait for that dot.
  *
@@ -321,8 +321,9 @@ static int first_copy(const struct rotation *r, int wait)
 /* Returns the number of stages of the second dot's ring minus the number of stages that this ring needs. If the
  * result is negative, the producer could deadlock. The ring needs a stage for the second dot of this iteration, which
  * still reads its stage while the producer copies for the first dot of the next iteration. The ring needs one more
- * stage if the producer copies for the second dot before it copies for the first dot: the second dot of the next
- * iteration then holds a stage, too. Returns 0 if there is no producer, or if both dots wait for the same copies. */
+ * stage if the producer copies for the second dot before it copies for the first dot. In that case, the second dot of
+ * the next iteration holds a stage, too. Returns 0 if there is no producer, or if both dots wait for the same
+ * copies. */
 static int spare_stages(const struct rotation *r)
 {
     int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);

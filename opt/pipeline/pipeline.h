@@ -12,8 +12,8 @@
 
 /* -- warp_specialize.c, producer_slice.c -- */
 struct op *func_roles(const struct func *f); /* returns the function's op `warps`, or NULL */
-/* Returns the number of registers that a thread of the consumers may use: the limit of its role or, if the role has
- * no limit, the number with which two CTAs fit on an SM. */
+/* Returns the number of registers that a thread of the consumers may use. This is the limit of its role. If the role
+ * has no limit, it is the number with which two CTAs fit on an SM. */
 int consumer_regs(const struct func *f);
 bool is_over_programs(const struct op *o); /* whether o is the loop over the programs of a CTA (persistent_grid.c) */
 /* Returns whether a producer warp could compute these coordinates and copy the tile of `load`. Only such a load may

@@ -408,9 +408,9 @@ static int most_regs(const struct func *f, int ctas)
 }
 
 /* Returns the maximum number of registers that may be live. In a CTA of one warpgroup, this number exceeds the
- * registers of a thread by a few, because spilling a few registers costs less time than tensor cores lose while they
- * wait for arithmetic. In a CTA of several warpgroups, another warpgroup uses the tensor cores during this time, so
- * the number leaves registers for values that ptxas adds. */
+ * registers of a thread by a few. Spilling a few registers costs less time than tensor cores lose while they wait for
+ * arithmetic. In a CTA of several warpgroups, another warpgroup uses the tensor cores during this time, so the number
+ * leaves registers for values that ptxas adds. */
 static int regs_allowed(const struct func *f, int ctas)
 {
     const struct params *p = f->module->params;

@@ -53,8 +53,8 @@ static bool is_among(const struct single_trip *x, const struct op *loop)
     return loop && is_single_trip(x->t, loop);
 }
 
-/* Returns the value to which v is equal if each of the loops runs a single iteration: replaces carried values by
- * their initial values, and results of loops by the values that the bodies yield. */
+/* Returns the value to which v is equal if each of the loops runs a single iteration. To find it, replaces carried
+ * values by their initial values, and results of loops by the values that the bodies yield. */
 static const struct value *origin(const struct single_trip *x, const struct value *v)
 {
     for (;;) {
