@@ -24,8 +24,8 @@
  * nothing with the last dot's accumulator but carry it. Threads write no buffer that the dot reads. Only releases of
  * stages follow the wait for the dot. The rings of these stages have several stages, because the producer must fill a
  * stage for the first dot before the loop releases the last dot's stage. Loops of two dots belong to overlap_dots.c.
- * In loops of three dots the gain is smaller than the noise: attention backward's loop for dQ, D = 64, took 1.6
- * percent more time in one measurement, and 1.5 percent less in another. Needs: layouts. */
+ * In loops of three dots the gain is smaller than the noise: the measured times of attention backward's loop for dQ,
+ * D = 64, changed by +1.6 and -1.5 percent. Needs: layouts. */
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
