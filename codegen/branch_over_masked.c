@@ -26,12 +26,12 @@
 enum { NOWHERE = -1 };
 
 struct moved_reg {
-    /* how often the kernel uses and defines the register; a definition by a guarded or TIED instruction, which may
-     * keep the old value, also counts as a use */
+    /* how often the kernel uses and defines the register. A definition by a guarded or TIED instruction may keep the
+     * old value, so it also counts as a use. */
     int uses, ndefs;
     int inside; /* uses by instructions that move to the current store */
-    /* store: the number of the store to which `inside` refers. change: the number of the last store that follows a
-     * definition of the register by an instruction that does not move. */
+    /* store: the number of the store for which `inside` counts. change: the number of the store above which the walk
+     * last found a definition of the register that does not move. */
     int store, change;
 };
 
@@ -76,8 +76,8 @@ static void take_inside(struct branch_over *s, const struct insn *in, int store)
         use_inside(s, in->guard, store);
 }
 
-/* Returns whether an instruction that does not move to the store changes the register between the current position
- * of the walk and the store. */
+/* Returns whether the register changes between the current position of the walk and the store. Changes by
+ * instructions that move to the store do not count. */
 static bool changes(const struct branch_over *s, int reg, int store)
 {
     return s->regs[reg].ndefs > 1 && s->regs[reg].change == store;
@@ -115,7 +115,7 @@ static int find_needs(struct branch_over *s, const struct mblock *b, int at, int
     const int distance = s->m->func->module->params->branch_over_masked_distance;
     int n = 0;
     struct insn store = *b->insns.at[at];
-    store.guard = -1; /* the branch before the store tests the guard */
+    store.guard = -1; /* the store loses its guard: the branch before the store tests it */
     take_inside(s, &store, number);
     for (int i = at - 1; i >= 0 && at - i < distance; i--) {
         const struct insn *in = b->insns.at[i];
@@ -178,9 +178,8 @@ static void mend_labels(struct branch_over *s, const struct mblock *b)
 }
 
 /* Finds the instructions of a block that move to stores. Sets to[i] to the position of the store to which instruction
- * i moves. Sets to[i] to NOWHERE if instruction i does not move. No instruction moves to a store to which fewer than
- * branch_over_masked_insns instructions would move, because a branch around so few instructions costs more than the
- * branch saves. */
+ * i moves. Sets to[i] to NOWHERE if instruction i does not move. If fewer than branch_over_masked_insns instructions
+ * would move to a store, none of them moves: a branch around so few instructions costs more than it saves. */
 static int *find_stores(struct branch_over *s, const struct mblock *b, int *number, int *nfound)
 {
     const int least = s->m->func->module->params->branch_over_masked_insns;

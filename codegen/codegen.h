@@ -18,21 +18,25 @@ struct ptx_param {
     int offset_bytes, bytes;
 };
 
-/* The facts about the PTX that the runtime needs for a launch. */
+/* What the runtime must know about the PTX to launch it. */
 struct ptx_info {
     int num_threads;
     int shared_bytes;
-    /* 0: each CTA runs one program. Otherwise the kernel is persistent: this many CTAs are launched on each SM, and
-     * the three sizes of the grid (u32) follow the kernel's parameters, before the tensor maps. */
+    /* 0: each CTA runs one program. Otherwise the kernel is persistent, and this is the number of CTAs that are
+     * launched on each SM. The kernel then has three more u32 parameters before the tensor maps: the sizes of the
+     * grid. */
     int persistent;
-    /* If late_part is at least 2, 1/late_part of the programs may run in later CTAs of one program each. These
-     * CTAs are further rows of the launched grid. If late_part is less than 2, the launched grid has one row. */
+    /* Only for a persistent kernel. If late_part is at least 2, up to 1/late_part of the programs run in CTAs of one
+     * program each. These CTAs start later, because they are further rows of the launched grid. If late_part is less
+     * than 2, the launched grid has one row. */
     int late_part;
     int stored_maps;   /* bit i: TMA stores use tensor map i */
     bool turned; /* consecutive CTAs run programs that are consecutive along axis 1, not axis 0 */
-    int packs; /* if not 0: a CTA of n warps, n <= packs, runs n programs along axis 0, one in each warp */
-    /* CTAs are launched as clusters of two if the size of axis 0 (of a persistent kernel: of the whole grid) is a
-     * multiple of this number; 0: never */
+    /* if not 0: each warp runs its own program, and a CTA has at most `packs` warps, with consecutive programs
+     * along axis 0 */
+    int packs;
+    /* CTAs are launched as clusters of two if the size of the grid's axis 0 is a multiple of this number. For a
+     * persistent kernel, the number of programs must be a multiple instead. 0: no clusters. */
     int pair_multiple;
     int ptx_version;   /* the lowest PTX version with the target and all used instructions: 80 is 8.0 */
     int live_regs;     /* the maximum number of 32-bit registers live at once, as counted before ptxas */

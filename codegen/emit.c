@@ -140,16 +140,15 @@ static int put_word(const struct emitter *e, const struct insn *in, const struct
 }
 
 /* Prints the operands that the words of the instruction's row describe; optional operands may be missing. A
- * wgmma.wait_group may have additional operands, which are not printed: they are registers that must not change
- * before the wait. */
+ * wgmma.wait_group may have additional operands, namely registers that must not change before the wait. They are not
+ * printed. */
 static void put_opnds(const struct emitter *e, const struct insn *in)
 {
     struct insn_word w;
     const char *next = insn_info[in->form.code].operands;
     for (int i = 0, words = 0; i < in->nopnds && (next = insn_word(next, &w)); words++) {
         text_str(e->out, words == 0 ? "\t" : ", ");
-        /* if a word has an alternative, the word describes a 64-bit descriptor, and the alternative a vector of
-         * registers */
+        /* a word with an alternative describes a 64-bit descriptor; the alternative describes a vector of registers */
         if (w.other && in->opnds[i].cls != CLASS_b64)
             insn_word(w.other, &w);
         if (w.kind == WORD_nothing)
@@ -172,8 +171,7 @@ static void put_loc(const struct emitter *e, const struct insn *in)
     text_char(e->out, '\n');
 }
 
-/* Prints a call with its results and arguments. put_texts prints the declaration of the called function that PTX
- * requires. */
+/* Prints a call with its results and arguments. (put_texts prints the function's declaration.) */
 static void put_call(const struct emitter *e, const struct insn *in)
 {
     text_str(e->out, "call ");

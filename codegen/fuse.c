@@ -50,8 +50,8 @@ static void drop_use(struct peep *p, struct opnd x)
         p->regs.at[x.n].nuses--;
 }
 
-/* Computes x * y + z in one instruction, if the addition is the only use of x * y. The new instruction adds a use
- * of x and of y; when peephole.c removes the dead multiplication, peephole.c subtracts a use of x and of y. */
+/* Computes x * y + z in one instruction, if the addition is the only use of x * y. The new instruction adds a use of
+ * x and a use of y. The dead multiplication still counts as a use of each until peephole.c removes it. */
 static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in, struct opnd product,
                          struct opnd z)
 {
@@ -96,8 +96,8 @@ static bool fuse_add(struct peep *p, const struct mblock *b, struct insn *in)
                              fuse_product(p, b, in, in->opnds[2], in->opnds[1]));
 }
 
-/* setp q, x, y; not r, q => setp r with the inverse comparison. The comparison must be one of integers: if an
- * operand is NaN, both a comparison of floats and its inverse are false. */
+/* setp q, x, y; not r, q => setp r with the inverse comparison. Only for integers: if an operand is NaN, a comparison
+ * of floats and its inverse are both false. */
 static void fuse_not(struct peep *p, const struct mblock *b, struct insn *in)
 {
     static const uint8_t contrary[MOD_count] = {[MOD_eq] = MOD_ne, [MOD_ne] = MOD_eq, [MOD_lt] = MOD_ge,
@@ -204,7 +204,7 @@ static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
 }
 
 /* Computes min(max(x, 0), 1) with .sat, if x is a sum or an fma of f32 with a constant. .sat turns NaN into +0, as
- * max(NaN, 0) does. For -0 the results might differ, but the sum of x and a nonzero constant is never -0. */
+ * max(NaN, 0) does. The two might differ for -0, but a sum with a nonzero constant is never -0. */
 static void fuse_clamp(struct peep *p, const struct mblock *b, struct insn *in)
 {
     enum { ONE = 0x3f800000 };

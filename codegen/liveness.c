@@ -86,10 +86,11 @@ struct walk {
     const struct mir *m;
     struct liveness *l;
     uint64_t *live;
-    /* until[r]: the position where the current segment of live register r ends (the walk goes backward) */
+    /* until[r]: the end of the current segment of live register r; its start is still unknown, since the walk goes
+     * backward */
     int *until;
     int regs; /* number of live 32-bit registers */
-    /* halves_of[r]: the number of 16-bit halves that r occupies in ptxas; parameters occupy none */
+    /* halves_of[r]: the number of 16-bit halves of registers that ptxas uses for r; a loaded parameter takes none */
     uint8_t *halves_of;
     int halves, unpacked, preds;
 };
@@ -120,8 +121,8 @@ static void end(struct walk *w, int reg, int at)
     }
 }
 
-/* Returns how many register halves ptxas needs as temporaries, if it expands one PTX instruction into several. For a
- * division of f64, ptxas calls a function; values that are live across the call cannot be in the function's
+/* Returns how many halves of registers ptxas needs as temporaries for an instruction that it expands into several.
+ * For a division of f64, ptxas calls a function: the values that are live across the call cannot use the function's
  * registers. */
 static int temps_of(const struct mir *m, const struct insn *in)
 {

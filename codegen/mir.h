@@ -119,8 +119,8 @@ struct insn_word {
     bool drops;        /* the operand `_` (an unused result) precedes this word */
     const char *name;  /* points to the word's letter in the row's text */
     int vector;        /* number of operands in braces, or VECTOR_as_written; 0: no braces */
-    /* the name of the operand's type (of an address: of its state space); the name ends before the next character
-     * that is not a letter or digit; NULL: the operand has the instruction's type */
+    /* the name of the operand's type, or of an address's state space. The name ends before the next character that is
+     * not a letter or digit. NULL: the operand has the instruction's type. */
     const char *type;
     const char *other; /* the alternative word; NULL: none */
 };
@@ -235,7 +235,7 @@ struct opnd mir_reg(struct mir *m, enum reg_class cls);
 /* Appends an instruction; the first ndefs operands are its results. */
 struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int ndefs, int nopnds,
                         const struct opnd *opnds);
-enum reg_class form_class(struct form form); /* the class of the result */
+enum reg_class form_class(struct form form); /* the register class of the result */
 struct form form_mov(enum reg_class cls);
 /* Returns whether operand k may be a constant. The operand must be a register if its type is a 16-bit float, or if
  * its word in insns.h allows only registers. nvec is the number of operands in braces, as in struct insn. */

@@ -290,8 +290,8 @@ static void hoist_from_arms(struct peep *p, struct mblock *b, struct mblock *x, 
     remove_null(y);
 }
 
-/* Visits inner branches before outer branches. So if all arms of two nested branches contain an instruction, this
- * instruction moves to before the outer branch. */
+/* Visits inner branches before outer branches. So an instruction that all arms of two nested branches contain moves
+ * to before the outer branch. */
 static void hoist_all(struct peep *p)
 {
     struct mir *m = p->m;
@@ -375,7 +375,7 @@ static void note_writers(struct marker *m, struct insn *in)
 }
 
 /* Marks the instructions with effects and, transitively, the definitions of their operands, and removes all other
- * instructions. The removed instructions include updates of loop-carried values that nothing but the update uses. */
+ * instructions. This also removes the updates of a loop-carried value that nothing else uses. */
 static void drop_unneeded(struct peep *p)
 {
     struct marker m = {.arena = p->m->arena};

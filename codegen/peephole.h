@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* peephole.h: has the declarations that the files of the peephole optimizer share: peephole.c (the walk, CSE, dead
- * code removal), simplify.c (one instruction and the definitions of its operands), fuse.c (two instructions into
- * one). */
+/* peephole.h: declares what the files of the peephole optimizer share: peephole.c (the walk, CSE, dead code removal),
+ * simplify.c (one instruction and the definitions of its operands), fuse.c (two instructions into one). */
 #ifndef NESO_CODEGEN_PEEPHOLE_H
 #define NESO_CODEGEN_PEEPHOLE_H
 
@@ -59,8 +58,8 @@ struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code);
 /* -- simplify.c -- */
 bool insn_is_integer(const struct insn *in);
 uint64_t peep_result_bits(const struct peep *p, const struct insn *in); /* the bits of the result that may be 1 */
-/* If the instruction sets a register to a constant or increments it by a constant, returns the bits of the register
- * that the instruction may set to 1; else returns all bits. */
+/* Returns the bits of the result that the instruction may set to 1. Knows only moves of constants and increments by
+ * constants; for other instructions, returns all bits. */
 uint64_t peep_step_bits(const struct insn *in);
 /* Simplifies the instruction, or replaces its result; returns true if the instruction is no longer needed. */
 bool peep_simplify(struct peep *p, struct insn *in);

@@ -73,8 +73,8 @@ static struct live_range merged(struct arena *arena, const struct live_range *x,
     return r;
 }
 
-/* Returns whether `copy` and `source` hold the same value as long as both are live, because neither is redefined
- * while the copy is live. */
+/* Returns whether `copy` and `source` hold the same value while both are live: neither may be redefined while the
+ * copy is live. */
 static bool stays_equal(const struct web *copy, const struct web *source)
 {
     if (copy->defs.n != 1)
@@ -212,8 +212,8 @@ static void find_tuples(struct allocator *a)
         }
 }
 
-/* The state of one register number of a class: the position until which the number is in use, the last tuple that had
- * the number (-1: none), and whether the number is reserved for accumulators. */
+/* The state of one register number of a class. busy_until: the position up to which the number is in use. tuple: the
+ * last tuple that had the number; -1: none. */
 struct number {
     int busy_until, tuple;
     bool for_sums;
@@ -237,10 +237,10 @@ static bool is_of_sum(const struct allocator *a, int reg)
     return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
 }
 
-/* Returns whether reg may get number n, which is free. A number that an accumulator has had is only for accumulators,
- * and an accumulator never gets a number that another tuple has had. The first register of an operand's tuple may get
- * a number that an older tuple of the same size had at the same index; the other registers of the tuple then follow
- * by wanted_number. */
+/* Returns whether reg may get number n, which is free. Once an accumulator has had a number, only accumulators may
+ * get the number. An accumulator never gets a number that another tuple has had. The first register of an operand's
+ * tuple may get a number that an older tuple of the same size had at the same index. Then wanted_number gives the
+ * tuple's other registers the numbers of the older tuple too. */
 static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
                      int reg)
 {
@@ -258,7 +258,8 @@ static bool may_have(const struct allocator *a, const struct allocation *alloc, 
 /* Returns the preferred number of a tuple's register; -1: none. A tuple reuses all numbers of an older tuple or
  * none. So once one of its registers has the number of an older tuple's register, each other register prefers the
  * number at the same index of the older tuple. Otherwise, the first value of the register may be computed from the
- * register at the same index of a similar tuple (is_alike); the number of that register is then preferred. */
+ * register at the same index of a similar tuple (is_alike). The register then prefers the number of that other
+ * register. */
 static int wanted_number(struct allocator *a, const struct allocation *alloc, const struct span *s)
 {
     const struct web *w = &a->webs[s->reg];
@@ -284,8 +285,8 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
  * another value earlier or later. ptxas then merges distinct shuffles into one, or computes a wrong sum if ptxas
  * spills (ptxas 13.0, driver 580; tests/programs/sums_apart.py). So an accumulator does not share its numbers
  * with other values. Two accumulators share numbers only if one accumulator starts with the value of the other
- * accumulator. (If two dots wrote the same tuple, and a multiplication of the accumulator followed each dot,
- * ptxas would keep only the first multiplication.) Operands in registers may share their numbers. */
+ * accumulator. (Suppose that two dots write the same tuple, and that a multiplication of the accumulator follows each
+ * dot. Then ptxas keeps only the first multiplication.) Operands in registers may share their numbers. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};

@@ -3,13 +3,13 @@
  *
  *     %m = n < size; store p, x, %m; store q, y, %m  =>  ...; store p, x, %m; %m2 = n < size; store q, y, %m2
  *
- * If two accesses share a tile of addresses or masks, the tile would otherwise stay live from the first access to the
- * second, in at least one register for each element. The first op uses the original instructions. For every other op,
- * the pass copies the instructions that compute its operands, but only those in the op's block (so that nothing moves
- * into a loop).
+ * Without this pass, a tile of addresses or masks that two accesses share would stay live from the first access to
+ * the second, in at least one register for each element. The first op uses the original instructions. For every other
+ * op, the pass copies the instructions that compute its operands. It copies only instructions of the op's own block,
+ * so that nothing moves into a loop.
  *
- * Copies for an operand of a wgmma are inserted before the wgmma.fence, because the fence orders earlier writes to
- * registers. */
+ * Copies for an operand of a wgmma are inserted before the wgmma.fence, because registers must be written before the
+ * fence. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ struct remat_reg {
     struct insn *def;
     int ndefs, block;
     const struct op *first,
-        *copy_for; /* the first tile op that used the register; the last tile op for which the register was copied */
+        *copy_for; /* first: the first tile op that uses the register. copy_for: the last tile op that got a copy */
     int copy;
     bool kept;   /* a dot in flight reads the register until a wait, so no copy may replace it */
     bool in_dot; /* an asynchronous dot reads the register */
@@ -53,9 +53,9 @@ static void note_defs(struct remat *r)
         }
 }
 
-/* Marks the sources of moves to marked registers, if the sources are variables or operands of dots. A dot in flight
- * across iterations (carry_dots.c) reads a register that the loop then moves to the variable that it carries, and
- * coalescing makes one register of both. Returns whether the function has marked anything. */
+/* Marks the sources of moves to marked registers, if the sources are variables or operands of dots. If a dot is in
+ * flight across iterations (carry_dots.c), the loop moves the register that the dot reads to a loop-carried variable,
+ * and coalescing makes both one register. Returns whether anything was marked. */
 static bool mark_sources(struct remat *r)
 {
     bool any = false;
@@ -83,8 +83,8 @@ static bool is_cheap(const struct remat *r, const struct insn *in)
     return true;
 }
 
-/* Returns the register that the current tile op uses instead of `reg`: a copy, if an earlier tile op uses `reg` and
- * the value is cheap to compute again; else `reg` itself. */
+/* Returns the register that the current tile op uses instead of `reg`. The result is a copy if an earlier tile op
+ * uses `reg` and the value is cheap to compute again; else the result is `reg`. */
 static int reg_for(struct remat *r, int reg, int depth)
 {
     if (reg >= r->nregs)

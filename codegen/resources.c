@@ -45,8 +45,8 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
-/* Returns whether a thread divides several elements. If these elements share a divisor, the inverse and the scale
- * of the divisor then stay live in registers (select/arith.c). */
+/* Returns whether a thread divides several elements. The inverse and the scale of a shared divisor stay live in
+ * registers (divide_scaled in select/arith.c). */
 static bool divides_many(const struct mir *m)
 {
     for (int i = 0; i < m->blocks.at[0]->insns.n; i++) {
@@ -57,18 +57,18 @@ static bool divides_many(const struct mir *m)
     return false;
 }
 
-/* Returns whether pairs of 16-bit halves share the register from which they were unpacked, at the position where
- * the most halves are live. Halves that the kernel loads one by one, under masks, take a whole register each. So if
- * there are such loads, this function returns true only if unpacked halves are live at that position. */
+/* Returns whether unpacked 16-bit halves share registers in pairs at the position where the most halves are live. If
+ * the kernel also loads halves one by one, under masks, each of those takes a whole register. In that case, unpacked
+ * halves must be live at that position. */
 static bool shares_registers(const struct liveness *live)
 {
     return live->unpacks && (live->peak_unpacked || !live->loads_halves);
 }
 
 /* Estimates the registers of a kernel that reduces rows. ptxas needs more registers than are counted if the kernel
- * has loops or branches, or if no 16-bit halves share registers. Otherwise ptxas needs fewer registers. But if a
- * kernel with one reduction has unguarded loads, the estimate is higher than the count, because with fewer registers
- * ptxas moves such loads down to their uses. */
+ * has loops or branches, or if no 16-bit halves share registers. Otherwise ptxas needs fewer registers, with two
+ * exceptions. If threads divide several elements, ptxas needs one more register. If a kernel with one reduction has
+ * unguarded loads, the estimate is higher, because with fewer registers ptxas moves such loads down to their uses. */
 static int regs_of_rows(const struct mir *m, const struct liveness *live)
 {
     const struct params *p = m->func->module->params;
@@ -118,8 +118,8 @@ int resources_ctas_of_roles(const struct func *f)
 }
 
 /* Returns for how many CTAs of a kernel with dots an SM has enough registers. ptxas compiles two chained asynchronous
- * dots with fewer registers than are live (PTXAS_chained), unless setmaxnreg divides the registers among roles. So
- * the function may return two CTAs where the live registers allow one CTA. */
+ * dots with fewer registers than are live (PTXAS_chained), so two CTAs may fit although the live registers allow only
+ * one. This does not hold if setmaxnreg divides the registers among roles. */
 static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_async)
 {
     const struct params *p = m->func->module->params;
@@ -184,8 +184,8 @@ static void drop_setmaxnreg(struct mir *m)
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     m->ctas = choose_ctas(m, live, info);
-    /* If more CTAs share an SM than the register counts of setmaxnreg allow, a CTA has too few registers for
-     * setmaxnreg, but enough registers to run without setmaxnreg. */
+    /* with more CTAs on an SM than the register counts of setmaxnreg allow, a CTA has too few registers for
+     * setmaxnreg, but enough to run without it */
     if (m->ctas > 1 && m->ctas > resources_ctas_of_roles(m->func))
         drop_setmaxnreg(m);
 }

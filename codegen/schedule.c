@@ -27,7 +27,7 @@ struct node {
     int waits;              /* number of unscheduled instructions on which this one depends */
     int height;             /* length in cycles of the longest path from here to the block's end */
     VEC(int) before;        /* the instructions on which this one depends; empty unless ranks are used */
-    /* position in the order that computes the values of the block's stores one store after the other */
+    /* position in an order that completes the block's stores one after the other */
     int rank;
     bool done;
 };
@@ -38,8 +38,8 @@ struct reg_use {
     int def;        /* the node that defined the register last, or -1 */
     VEC(int) reads; /* nodes that read the register since that definition */
     int remaining;  /* number of reads in this block that are not scheduled yet */
-    /* number of unguarded definitions in this block that are not scheduled yet; other blocks read only the last
-     * definition */
+    /* number of unguarded definitions in this block that are not scheduled yet; only the last of them is live in
+     * other blocks */
     int changes;
     bool elsewhere; /* other blocks use the register too */
     bool live;
@@ -194,7 +194,7 @@ static bool goes_before(const struct scheduler *s, const struct heap *h, int a, 
     return x->height != y->height ? x->height > y->height : a < b;
 }
 
-/* Returns whether the register is dead after its reads in this block. */
+/* Returns whether the register dies at its last read in this block. */
 static bool is_private(const struct reg_use *r)
 {
     return !r->elsewhere || r->changes > 0;
@@ -361,8 +361,8 @@ static void rank_nodes(struct scheduler *s)
 }
 
 /* Returns whether the block is the body of a pipelined loop (opt/pipeline/pipeline_loops.c), in which a wait for
- * copies follows dots. The order of such a block overlaps the loads of each part of the operands with the dots of
- * the previous part, so the order should not change. */
+ * copies follows dots. Such a block keeps its order, in which the loads of each part of the operands overlap the dots
+ * of the previous part. */
 static bool is_pipelined(const struct mblock *b)
 {
     bool multiplies = false;
@@ -535,7 +535,7 @@ static bool is_global_load(const struct insn *in)
 }
 
 /* Returns the maximum number of registers that wait for loads from global memory at the same time, in this order of
- * the block. The first read of a waiting register ends the wait of all registers that are loaded before that read. */
+ * the block. The first read of a waiting register ends the wait of all registers that were loaded so far. */
 static int most_in_flight(const struct mir *m, const struct mblock *b)
 {
     int *load_of = NEW_ARRAY(m->arena, m->regs.n + 1, int), flying = 0, most = 0, arrived = 0;
@@ -555,8 +555,7 @@ static int most_in_flight(const struct mir *m, const struct mblock *b)
     return most;
 }
 
-/* Returns the minimum of most_in_flight over the blocks in loops that load from global memory; 0 if there are no such
- * blocks. */
+/* Returns the minimum of most_in_flight over the loops' blocks that load from global memory; 0 if there are none. */
 static int in_flight_in_loops(const struct mir *m)
 {
     int least = 0;
@@ -574,9 +573,9 @@ static int regs_for(const struct mir *m, int n)
     return most < m->func->target->regs_thread ? most : 0;
 }
 
-/* If a loop loads from global memory, more CTAs on an SM are faster only if the total number of registers that wait
- * for loads does not decrease. `was` CTAs fit on an SM with the order `urgent`. Tries n CTAs, then repeatedly halves
- * the difference to `was`, and chooses the order whose loads fill the most registers. */
+/* Makes room for more than `was` CTAs, which fit on an SM with the order `urgent`. In a loop that loads from global
+ * memory, more CTAs are faster only if no fewer registers of the SM wait for loads. Tries n CTAs, then repeatedly
+ * halves the difference to `was`, and chooses the order whose loads fill the most registers. */
 static struct liveness *make_room_in_loops(struct mir *m, struct insn **const *before, struct insn ***urgent,
                                            bool keeps_pipelines, int was, int n)
 {
@@ -595,10 +594,10 @@ static struct liveness *make_room_in_loops(struct mir *m, struct insn **const *b
     return liveness_of(m);
 }
 
-/* While a CTA reduces, it has no loads in flight, so other CTAs on the SM must hide the latency of memory. If an
- * order for few registers lets many more CTAs fit on an SM, this function chooses an order for this number of CTAs,
- * and sets .maxnreg. ptxas then moves loads up as far as registers allow. Without .maxnreg, ptxas would use more
- * registers, or it would use fewer registers and spill. */
+/* While a CTA reduces, it has no loads in flight, so other CTAs on the SM must hide the latency of memory. If many
+ * more CTAs fit on an SM with an order that needs few registers, this function chooses such an order and sets
+ * .maxnreg. ptxas then moves loads up as far as registers allow. Without .maxnreg, ptxas would use more registers, or
+ * it would use fewer registers and spill. */
 static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
                                   bool keeps_pipelines)
 {
@@ -619,9 +618,9 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
     return is_worth_it ? make_room_in_loops(m, before, urgent, keeps_pipelines, was, n) : live;
 }
 
-/* Returns whether an instruction stores a tile of many registers to shared memory. Shared memory then limits the number
- * of CTAs on an SM. ptxas does not know how much shared memory the kernel uses. So without .maxnreg, ptxas spills
- * to reach an occupancy that the shared memory does not allow. */
+/* Returns whether an instruction stores a tile of many registers to shared memory. Shared memory then limits the
+ * number of CTAs on an SM, but ptxas does not know how much shared memory the kernel uses. Without .maxnreg, ptxas
+ * would spill to reach an occupancy that shared memory does not allow. */
 static bool carries_much(const struct insn *in)
 {
     const struct op *o = in->op;
@@ -629,7 +628,7 @@ static bool carries_much(const struct insn *in)
     return t && tile_regs(t, o->block->func->num_warps, 0) >= op_params(o)->schedule_carried_regs;
 }
 
-/* Returns whether an instruction belongs to a reduction that combines more than two elements into one. Reductions of two elements are
+/* Returns whether an instruction belongs to a reduction of more than two elements. Reductions of two elements are
  * exchanges in sorts. A sort keeps a whole tile live, and needs no other CTAs to hide the latency of a shuffle: the
  * instructions of other elements hide this latency. */
 static bool reduces_rows(const struct insn *in)

@@ -6,9 +6,8 @@
  *     wide((x + 1) * 4)    =>     wide(x * 4) + 4    where x + 1 cannot overflow
  *
  * A sum with a constant cannot overflow if the constant's bits are zero in the other operand. The peephole knows
- * which bits of each register may be 1. An index is often the sum of a part that depends on the thread and a
- * constant that depends on the register. Since sizes of tiles are powers of two, the two parts have no bits in
- * common, so the sum does not overflow. */
+ * which bits of each register may be 1. An index is often the sum of a thread's part and of a register's constant.
+ * Sizes of tiles are powers of two, so the two have no bits in common and their sum does not overflow. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -354,12 +353,12 @@ static struct opnd shift_right(struct peep *p, struct opnd x, int by)
     return by ? peep_make(p, form_of(INSN_shr, PT_u32), 2, (struct opnd[]){x, opnd_int(CLASS_b32, by)}) : x;
 }
 
-/* Returns x | more as a register of 16 bits, where x has few bits.
+/* Returns x | more as a register of 16 bits. The value of x needs at most 10 bits.
  *
  *     shr a, w, 20; and x, a, 15    =>    shr.u32 a, w, 4; and b, a, 0x000f000f; or c, b, {more, more}; shr h, c, 16
  *
- * The same shr, and, or also extract the field of w that lies 16 bits above or below x. pack_high_halves removes the
- * last shr where two such registers are packed. */
+ * These shr, and, or also extract a second field of w, 16 bits above or below x, so CSE can share them.
+ * pack_high_halves removes the last shr where two such registers are packed. */
 static struct opnd half_with(struct peep *p, struct opnd x, int64_t more)
 {
     enum { HALF = 16 };
@@ -433,7 +432,7 @@ static bool simplify_cvt(struct peep *p, struct insn *in)
     return widen_apart(p, in, 1, NULL, 0) && simplify_add(p, in);
 }
 
-/* If x is y + c and this sum cannot overflow, returns y and sets *c; else returns x and sets *c to 0. */
+/* Splits x into a sum y + *c that cannot overflow, and returns y. If x is no such sum, returns x and sets *c to 0. */
 static struct opnd split_exact(const struct peep *p, struct opnd x, int64_t *c)
 {
     const struct insn *add = exact_add(p, x);
@@ -534,8 +533,8 @@ static bool simplify_logic(struct peep *p, struct insn *in)
     return !(bits_of(p, x) & ~b) && becomes(p, in, x);
 }
 
-/* Rewrites the selection x < y ? x : y of integers as min or max. For 64-bit integers the GPU has neither min nor
- * max. Hence all selections between 64-bit x and y get the same form of comparison, and CSE merges the
+/* Rewrites the selection x < y ? x : y of integers as min or max. The GPU has no min and max of 64-bit integers. For
+ * these, all selections between x and y instead get the same form of comparison, so that CSE merges the
  * comparisons. */
 static void choose_by_order(struct peep *p, struct insn *in)
 {
@@ -570,9 +569,9 @@ static void choose_by_order(struct peep *p, struct insn *in)
 /* selp d, x, y, q ^ (x < y)    =>    selp d, y, x, q ^ (y < x)        where y has the lower number
  * selp d, x, y, (z == 0) ^ ..  =>    selp d, y, x, (z != 0) ^ ..      where z is 0 or 1
  *
- * Sorts exchange two integers by their order or, depending on z, by the opposite order. If the integers are equal,
- * the selection may return either integer. So both selections of such an exchange get the same form of comparison,
- * and CSE merges the comparisons. */
+ * A sort exchanges two integers if they are in the wrong order; z says which order is wrong. Equal integers may be
+ * exchanged or not. So both selections of an exchange get the same form of comparison, and CSE merges the
+ * comparisons. */
 static void choose_by_turned_order(struct peep *p, struct insn *in)
 {
     struct opnd *x = in->opnds;
@@ -681,11 +680,10 @@ static bool are_used_once(const struct peep *p, struct opnd x, struct opnd y)
     return p->regs.at[x.n].nuses <= 1 && p->regs.at[y.n].nuses <= 1;
 }
 
-/* Returns whether packed instructions can compute low and high as the two halves of one register. They can if low
- * and high already are the halves of one register, or if pairs of equal instructions compute low and high from
- * such halves. In addition, at most *packs pairs of other registers may be joined by new pack instructions.
- * Callers allow one new pack, because it replaces the pack of the result, but no new pack if the separate results
- * have other uses. */
+/* Returns whether packed instructions can compute low and high as the two halves of one register. They can if low and
+ * high already are the halves of one register, or if pairs of equal instructions compute low and high from such
+ * halves. At most *packs other pairs of registers may be joined by new pack instructions. Callers allow one new pack,
+ * because it replaces the pack of the result; if the separate results have other uses, callers allow none. */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth, int *packs)
 {
     int none = 0;

@@ -237,9 +237,12 @@ struct func {
     /* 1: each CTA loops over several programs; 2: these programs may also differ in length; set by opt */
     int persistent;
     int turned; /* 1: consecutive CTAs run programs that are consecutive along axis 1, not axis 0; set by opt */
-    int packs; /* the most programs, of one warp each, that share a CTA; 0: one program per CTA; set by opt */
-    /* CTAs may be launched in pairs (clusters of two) if the number of programs along axis 0 (in a persistent
-     * kernel: of all programs) is a multiple of pair_multiple; 0: never in pairs. Set by opt. */
+    /* if not 0: a program has one warp, and at most so many programs share a CTA; 0: one program per CTA; set by
+     * opt */
+    int packs;
+    /* CTAs may be launched in pairs (clusters of two) if the number of programs along axis 0 is a multiple of
+     * pair_multiple. In a persistent kernel, the number of all programs counts instead. 0: never in pairs. Set by
+     * opt. */
     int pair_multiple;
     int maxnreg;      /* 0: no limit */
     bool fp_fusion;   /* codegen may contract mul and add to fma */
@@ -285,9 +288,9 @@ struct op_info {
     uint16_t traits;
     uint8_t nregions;
     uint8_t family; /* enum family */
-    /* Checks operands and attributes of `o`, and sets types[i] to the required type of result i (NULL: the rule
-     * allows several types, and checks o->results[i].type if that is set). Returns NULL if `o` is valid, else
-     * an error message in the module's arena. The builder calls the rule to infer types, the verifier to check
+    /* Checks operands and attributes of `o`, and sets types[i] to the required type of result i. If the rule allows
+     * several types, sets types[i] to NULL, and checks o->results[i].type if it is set. Returns NULL if `o` is valid,
+     * else an error message in the module's arena. The builder calls the rule to infer types, the verifier to check
      * them. */
     const char *(*rule)(struct module *m, const struct op *o, const struct type **types);
 };
@@ -335,9 +338,9 @@ const struct type *type_shared(struct module *m, const struct type *elem, int ra
 const struct layout *layout_intern(struct module *m, const struct layout *l);
 /* Returns the element type of a tile, and any other type itself. */
 const struct type *type_elem(const struct type *t);
-/* Each of these functions returns `t` with one change: type_with_elem replaces the element type (shape and layout
- * stay), type_with_layout the layout, type_with_shape the shape (the result has no layout, and is a scalar if the
- * rank is 0). */
+/* Each of these functions returns `t` with one change. type_with_elem replaces the element type; shape and layout
+ * stay. type_with_layout replaces the layout. type_with_shape replaces the shape; the result has no layout, and is a
+ * scalar if the rank is 0. */
 const struct type *type_with_elem(struct module *m, const struct type *t, const struct type *elem);
 const struct type *type_with_layout(struct module *m, const struct type *t, const struct layout *l);
 const struct type *type_with_shape(struct module *m, const struct type *t, int rank, const int *shape);
@@ -370,7 +373,7 @@ void func_copy(struct func *to, const struct func *from);
 struct value *func_add_param(struct func *f, const struct type *t, struct param p);
 struct block *block_new(struct func *f, struct op *parent);
 struct value *block_add_arg(struct block *b, const struct type *t, const char *hint);
-/* Returns an unused name: the hint without its number, followed by the next free number (hint, hint.1, ...). */
+/* Returns an unused name: the base of the hint, followed by the next free number (hint, hint.1, ...). */
 const char *func_name_value(struct func *f, const char *hint);
 void value_rename(struct value *v, const char *hint);
 /* Renames v to the name of `old`. The op that defined `old` must already be erased, because names are unique. */
@@ -454,7 +457,8 @@ void op_move_to_end(struct op *o, struct block *b);
 /* Inserts a copy of o, with its regions, where the builder b inserts ops. `map` maps values to values: the copy
  * uses map[x] instead of operand x if x is a key of `map`. Then maps each result of o to the copy's result. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map);
-/* Builds v from the values in `map`: clones the ops between them and v. Returns v if it uses none of these values. */
+/* Builds the value that v has if the values of `map` replace its keys. Clones the ops that compute v from the keys.
+ * Returns v itself if v depends on no key. */
 struct value *value_clone(struct builder *b, struct map *map, struct value *v);
 /* Returns the map's value for v, or v itself if v is not a key of the map. */
 struct value *value_mapped(const struct map *map, struct value *v);
@@ -480,7 +484,7 @@ bool op_asks_for_cta(const struct op *o);
 bool op_may_write(const struct op *o);
 /* Returns whether the definition of v dominates `at`, so that `at` may use it. */
 bool value_dominates(const struct value *v, const struct op *at);
-/* Returns the op of block b that is `o` or whose regions contain `o`; NULL if `o` is NULL or not inside b. */
+/* Returns the op of block b that is `o` or contains `o` in its regions; NULL if `o` is NULL or not inside b. */
 struct op *op_ancestor_in(struct op *o, const struct block *b);
 /* Returns whether `o` is inside a region of `ancestor`, at any depth. */
 bool op_is_inside(const struct op *o, const struct op *ancestor);
@@ -500,8 +504,8 @@ bool combines_in_any_order(const struct op *o);
  * erase the op that it receives. */
 void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx);
 void block_walk(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);
-/* Like block_walk, but the ops in the regions of an op precede the op, which the callback may also replace by others:
- * it visits none of these. */
+/* Like block_walk, but visits the ops in the regions of an op before the op itself. The callback may also replace the
+ * op that it receives; the walk does not visit the new ops. */
 void block_walk_up(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);
 struct op *block_terminator(const struct block *b); /* NULL if the block is not terminated yet */
 /* Sets the `scratch` of every value in the block and in nested regions to NULL. */

@@ -43,7 +43,7 @@ static bool shares_word(const char *name, const char *word, size_t n)
     return false;
 }
 
-/* Returns whether the user may have meant the threshold `name` by `written`: the spellings differ in at most two
+/* Returns whether a user who wrote `written` may have meant the threshold `name`: the spellings differ in at most two
  * letters, or `name` contains all words of `written`. */
 static bool is_near(const char *name, const char *written)
 {

@@ -84,9 +84,9 @@ static void read_floats(enum dtype type, int64_t n, double *restrict r, const vo
     }
 }
 
-/* x was rounded to the nearest float f. `order` is positive if f > x, and negative if f < x. If the rounding mode
- * requires the neighbour on the other side of x, returns the infinity on that side, as the direction for nextafter.
- * If f is the correct result, returns NaN. */
+/* x was rounded to the nearest float f. `order` is positive if f > x, and negative if f < x. If f is the correct
+ * result in this rounding mode, returns NaN. Otherwise the correct result is the neighbour of f on the other side of
+ * x; returns the infinity on that side, as the direction for nextafter. */
 static double wrong_side(enum rounding round, double x, int order)
 {
     bool down = round == ROUND_rd || (round == ROUND_rz && x > 0),

@@ -277,9 +277,9 @@ static bool check_roles(struct verifier *v, const struct op *o)
 }
 
 /* Returns whether o may be placed between stagger_wait and stagger_arrive, because o never waits for another
- * warpgroup. An mbar_wait is allowed, because an mbar_wait waits only for a copy. The copy never waits until the
- * other warpgroup, after its own stagger_wait, releases the stage: overlap_dots delays a release only if the ring has
- * a spare stage. */
+ * warpgroup. An mbar_wait is allowed, because an mbar_wait waits only for a copy. To start this copy, the producer
+ * needs no stage that the other warpgroup releases behind its own stagger_wait: overlap_dots delays a release only if
+ * the ring has a spare stage. */
 static bool synchronizes_nothing(const struct op *o)
 {
     return is_pure(o) || o->code == OP_mma_start || o->code == OP_mma_wait || o->code == OP_mbar_arrive ||

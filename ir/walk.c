@@ -45,8 +45,8 @@ static bool is_pure_itself(const struct op *o)
     return op_has(o, PURE) || is_frame(o);
 }
 
-/* Returns whether o is an arrival with last=1 in a program without a partner CTA, so that no thread waits for
- * it. */
+/* Returns whether o is an arrival for which no thread waits: an arrival with last=1 in a program without a partner
+ * CTA. */
 static bool has_no_waiter(const struct op *o)
 {
     return o->code == OP_mbar_arrive && op_int(o, ATTR_last) && !op_opnd(o, 2);
@@ -213,8 +213,8 @@ bool combines_in_any_order(const struct op *o)
 
 /* -- constants -- */
 
-/* Returns whether an op with this code, whose operand's elements all equal one constant, has a result whose
- * elements all equal this constant. */
+/* Returns whether an op with this code only copies elements of its operand: if these all equal one constant, then so
+ * do the elements of the result. */
 static bool keeps_elements(enum opcode code)
 {
     switch (code) {

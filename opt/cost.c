@@ -84,8 +84,8 @@ static void take(struct op *o, void *ctx)
 /* The registers and the shared memory that a loop with dots needs, in addition to the rings that tensor maps
  * fill. */
 struct needs {
-    /* registers of a thread that dots' results take; at least `regs` if the loop has only one dot, whose accumulator
-     * starts anew in each iteration */
+    /* a thread's registers for the results of dots. If the loop has only one dot, and its accumulator starts anew in
+     * each iteration, then at least `regs` */
     int64_t sums;
     int64_t
         regs; /* a thread's registers for accumulators, other carried tiles, and operands that the loop computes */
@@ -202,7 +202,7 @@ static struct needs needs_of(const struct block *b)
 
 enum { PRODUCER_WARPS = 1, PERMILLE = 1000, THREADS_WARPGROUP = 32 * WARPGROUP_WARPS };
 
-/* Returns how many registers of a thread accumulators may take if two CTAs share an SM and all threads have the
+/* Returns how many of a thread's registers accumulators may take if two CTAs share an SM and all threads have the
  * same number of registers. */
 static int64_t equal_share(const struct func *f)
 {
@@ -245,8 +245,8 @@ static bool repeats_operand(const struct op *dot)
     return is_dot(dot) && loop && loop->code == OP_for && value_is_outside(op_opnd(dot, 0), loop);
 }
 
-/* If o is a loop with a dot whose first operand is defined outside the loop, counts registers of a thread: those
- * of the accumulators of all its dots, and of all such operands. Raises *most to this number. */
+/* Handles a loop with a dot whose first operand is defined outside the loop. Counts a thread's registers for the
+ * accumulators of all dots of the loop and for all such operands. Raises *most to this number. */
 static void find_most_regs(struct op *o, void *most)
 {
     enum { REGISTER_BITS = 32 };

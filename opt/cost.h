@@ -21,7 +21,8 @@ void cost_role_regs(const struct func *f, int ctas, int regs[2]);
 /* Returns whether the dot, which wgmma computes, should keep its first operand in registers, because this operand
  * is the same in each iteration of the dot's loop. An instruction of 64 columns or fewer takes all of shared
  * memory's bandwidth to read both operands. The result is false if a warpgroup has more rows than one instruction
- * computes, or if some loop of the function has too few registers for the operand. */
+ * computes, if the accumulators leave registers for two CTAs on an SM, or if some loop of the function has too few
+ * registers for the operand. */
 bool cost_keeps_operand(const struct op *dot);
 /* The part of a CTA's shared memory that rings may occupy, together with the buffers that are live at the same time.
  * SHARE_all: all shared memory except a reserve for barriers. SHARE_most: all except a larger reserve (params.h).

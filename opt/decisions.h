@@ -5,8 +5,8 @@
  * `--explain` prints the text. The text's conversion specifiers consume the operands of struct explanation
  * (explain.h) in order: %v a value, %d a number, %s a string; %% is a percent sign.
  *
- * The grade ranks the alternative decisions of one pass about one op: a higher grade means better code; 0 means
- * that the pass has no alternatives for this op; TIDIES marks a decision that only cleans up the IR. `neso inspect`
+ * The grade ranks the alternative decisions of one pass about one op. A higher grade means better code. Grade 0 means
+ * that the pass has no alternatives for this op. TIDIES marks a decision that only cleans up the IR. `neso inspect`
  * compares grades to find promises about parameters (such as divisibility by 16) that improve the code. */
 #ifdef DECISION
 DECISION(cse, replaced, TIDIES, "%v is %v")

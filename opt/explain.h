@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* explain.h: declares the record of a pass's decision and of the reasons. The table of decisions (decisions.h)
- * turns the record into text. */
+/* explain.h: declares the record of a pass's decision and its reasons. The table of decisions (decisions.h) turns the
+ * record into text. */
 #ifndef NESO_OPT_EXPLAIN_H
 #define NESO_OPT_EXPLAIN_H
 

@@ -226,7 +226,7 @@ static const struct pass_info *next_named(struct func *f, const char **names)
     return p;
 }
 
-/* Reports a name in an option that is neither a pass nor listed in `also`, as an error of the user. */
+/* Reports an error of the user if the option `names` contains a name that is neither a pass nor listed in `also`. */
 static void check_names(struct func *f, const char *names, const char *also)
 {
     while (names && *names && strcmp(names, "all") != 0) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* variants.h: lists the variants of a kernel, one row each: VARIANT(name, exists, without, where, meaning). A kernel
  * may be correct, or fast, only for some launches. For the other launches, a variant is compiled without some of the
- * passes. A launch uses the first variant whose `where` condition is true. If variants have tensor maps or guards,
- * the launch uses the first variant whose maps can be encoded and whose guards hold.
+ * passes. A launch uses the first variant whose `where` condition is true, or else the kernel itself. If a tensor map
+ * then cannot be made, or a guard fails, the launch uses the first variant with an empty `where` whose maps can be
+ * made and whose guards hold.
  *
  *     exists    the traits of a kernel (t, a struct launch_traits) for which the variant differs from the kernel
  *     without   the passes without which the variant is compiled

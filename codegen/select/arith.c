@@ -286,8 +286,8 @@ static struct opnd minmax_f64_nan(struct select *s, enum insn_code code, const s
     return emit3(s, form0(INSN_selp, PT_f64), nan, least, is_nan);
 }
 
-/* Before Hopper, fma is the only arithmetic instruction on bf16. So x + y is computed as x * 1 + y, x * y as x * y +
- * -0, and x - y as y * -1 + x, with the same rounding. */
+/* Before Hopper, fma is the only arithmetic instruction on bf16. So x + y becomes x * 1 + y, x * y becomes x * y +
+ * -0, and x - y becomes y * -1 + x, with the same rounding. */
 static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct opnd *x)
 {
     enum { ONE = 0x3f80, MINUS_ONE = 0xbf80, MINUS_ZERO = 0x8000 };

@@ -38,8 +38,8 @@ static struct opnd acts(struct select *s)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
 }
 
-/* Returns a predicate that is true in the thread that executes instructions for its group of warps, if the op has
- * groups, and otherwise for the whole role. */
+/* Returns a predicate that is true in one thread of each group of warps if the op has groups. Otherwise it is true in
+ * one thread of the role. */
 static struct opnd acts_for_group(struct select *s, const struct op *o)
 {
     const struct attr *warps = op_attr(o, ATTR_group);
@@ -210,7 +210,7 @@ static void box_coords(struct select *s, const struct op *o, int first, const st
 
 /* Advances the address and the coordinates to the half of the tile that this CTA or group copies. If a pair of CTAs
  * shares a copy, each CTA copies the boxes whose number has the CTA's rank as its highest bit. If two groups of warps
- * store rows, each group stores its own half. */
+ * store rows, each group stores one half of the tile. */
 static void take_half(struct select *s, const struct type *t, const int *order, const struct boxes *b,
                       int top, struct opnd rank, struct opnd *at, struct opnd *x)
 {

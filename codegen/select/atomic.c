@@ -31,8 +31,8 @@ static const struct row {
     [RMW_fmax] = {MOD_max, READ_signed},   [RMW_fmin] = {MOD_min, READ_signed},
 };
 
-/* An op, and the memory order of its instructions, which is weaker than the op's order if fences around the
- * instructions provide the rest. */
+/* An op, and the memory order of its instructions. If fences around the instructions provide part of the op's order,
+ * the instructions' order is weaker. */
 struct atomic {
     const struct op *op;
     enum sem sem;
@@ -327,8 +327,8 @@ static void find_weak_lock(struct op *o, void *found)
         *(bool *)found = true;
 }
 
-/* Returns the memory order that atomic o needs. Leaves out the release if a fence before the loop suffices. Leaves out
- * the acquire if the old value has no uses and no later access of the program needs the order.
+/* Returns the memory order that atomic o needs. The order has no release if a fence before the loop suffices. It has
+ * no acquire if the old value has no uses and no later access of the program needs the order.
  *
  * A kernel whose lock does not acquire (find_weak_lock) keeps the acquire of its unlock. PTX does not order the
  * program's reads behind such a lock, so these reads may find old values in the SM's L1 cache. The acquire of an

@@ -88,7 +88,7 @@ static void exchange(struct select *s, int n, struct opnd *x, int nbits, const u
     }
 }
 
-/* Returns whether, in every round of shuffles, the number of the source lane is that of the destination lane XORed
+/* Returns whether, in every round of shuffles, each lane reads from the lane whose number is its own number XORed
  * with a constant. */
 static bool is_own_lane(const struct shuffle *g)
 {
@@ -183,9 +183,8 @@ struct buffer buffer_of(struct select *s, const struct op *o, const struct layou
     return b;
 }
 
-/* The offset has a part that depends on the thread, and a part that depends on the register. The bits of the
- * register's part that the thread's part may set too are XORed with the thread's part. The other bits of the
- * register's part are added as a constant. */
+/* The offset has a part that depends on the thread, and a part that depends on the register. Bits that both parts may
+ * set are combined by XOR. The other bits of the register's part are added as a constant. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
     uint32_t part = (uint32_t)place_apply(&b->map, (uint64_t)reg) * (uint32_t)b->elem_bytes;
@@ -342,8 +341,8 @@ static bool feeds_dot(const struct value *v)
     return false;
 }
 
-/* Returns whether ordinary loads would read less than 16 bytes at once, and each thread is the owner of the
- * elements that it reads. */
+/* Returns whether ordinary loads would read less than 16 bytes at once, and each thread owns the elements that it
+ * reads. */
 static bool reads_narrow(const struct op *o, const struct layout *l)
 {
     const int bytes = type_elem_bytes(op_result(o)->type);
@@ -378,9 +377,9 @@ static void select_shared_load(struct select *s, const struct op *o)
 
 /* -- opaque values -- */
 
-/* Adds a zero, which neither ptxas nor the peephole can know to be zero, to each pair of 16-bit elements. So
- * neither ptxas nor the peephole merges the computations before and after an opaque (opt/simplify/remat.c).
- * Elements of other types do not change. */
+/* Adds a zero, which neither ptxas nor the peephole can know to be zero, to each pair of 16-bit elements. So they do
+ * not merge the computations before and after an `opaque` op (opt/simplify/remat.c). Elements of other types do not
+ * change. */
 static void select_opaque(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);

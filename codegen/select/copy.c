@@ -6,7 +6,7 @@
  *
  * The last operand of the instruction is the number of bytes that the copy reads; the copy writes zeros for the other
  * bytes. If the mask is false, this number is 0. The elements of a vector share one mask value. Copies of 16 bytes
- * bypass L1, since other threads of the SM read the data from shared memory. */
+ * bypass L1, because the SM's other threads read the data from shared memory. */
 #include "codegen/select/select.h"
 
 enum { WIDEST_BYTES = 16 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* gather.c: selects accesses to elements of a shared memory buffer at run-time indices.
  *
- *     shared_gather    the element at index i of the axis, whose other coordinates are those of the result's element
- *     shared_count     adds 1 at index x: a histogram's bins
+ *     shared_gather the element at index i along the axis; the other coordinates are the result's shared_count adds 1
+ *     at index x: a histogram's bins
  *
  * These buffers hold their elements in row-major order. */
 #include "codegen/select/select.h"

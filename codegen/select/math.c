@@ -69,8 +69,8 @@ static double added_to(const struct op *o, const struct value *v, double *factor
     }
 }
 
-/* Returns whether every use of v is an addition to a constant so large that a v of at most `tiny` does not change
- * the sum. Before the addition, at most `steps` negations and multiplications by constants are allowed. */
+/* Returns whether every use of v is an addition to a large constant, such that a v of at most `tiny` does not change
+ * the sum. At most `steps` negations and multiplications by constants may precede the addition. */
 static bool is_lost(const struct value *v, double tiny, int steps)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -101,9 +101,8 @@ static struct opnd exp_f32(struct select *s, const struct op *o, struct opnd x)
 
 /* -- logarithms: x = 2^e m with m from 2/3 to 4/3, f = m - 1; log(1 + f) = f - f^2/2 + f^3 P(f) -- */
 
-/* Returns whether v is certainly a positive normal number, infinity or NaN. The function knows this if v is a
- * constant of this kind, a maximum with such a number, or the sum of such a number and an exponential or another
- * such number. */
+/* Returns whether v is certainly a positive normal number, infinity or NaN. The function recognizes constants of this
+ * kind, maxima with such a number, and sums of two such numbers or of one and an exponential. */
 static bool is_normal(const struct value *v, int steps)
 {
     const struct op *o = v->def;
@@ -471,7 +470,7 @@ struct opnd select_math(struct select *s, const struct op *o, const struct opnd 
 
 /* Constants of a float format for the remainder. A step replaces r by r - trunc(r / d) d, which is exact because the
  * division rounds toward zero. Since the quotient has only the leading bits of r / d, the step repeats while r >= d.
- * While r is so large that r / d could overflow, the step uses d times a power of two instead of d. */
+ * While r / d could overflow, the step uses d times a power of two instead of d. */
 struct remainder {
     enum ptype type;
     enum reg_class cls;

@@ -4,9 +4,9 @@
  *     %x = load %p, %m, %o vec=4     =>     mov.f32 %f1..%f4, (the elements of %o);
  *                                           @%m0 ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%p0];
  *
- * Elements narrower than 32 bits are loaded in words of up to 32 bits and unpacked afterwards. The registers need not
- * be set to `other` if no result depends on `other`: all values that are computed from the load are only stored,
- * under the same mask. With attribute `tail`, a vector whose mask is partly false is accessed element by element:
+ * Elements narrower than 32 bits are loaded in words of up to 32 bits and unpacked afterwards. If all values that are
+ * computed from the load are only stored, under the same mask, then no result depends on `other`, and the registers
+ * are not set to `other`. With attribute `tail`, a vector whose mask is partly false is accessed element by element:
  *
  *     @%all ld.v4 ...;  @(%m0 xor %all) ld ...;  @(%m1 xor %all) ld ...; ... */
 #include "codegen/select/select.h"
@@ -327,7 +327,7 @@ static void load_group(struct select *s, const struct load *l, int first, struct
         result[i] = from_memory(s, a, elems[i]);
 }
 
-/* Returns a mask of the register bits that do not change the coordinate: registers that differ only in these bits are
+/* Returns a mask of the register bits that do not affect the coordinate. Registers that differ only in these bits are
  * replicas. */
 static int free_regs(const struct type *t)
 {
@@ -349,8 +349,8 @@ static bool is_shared_ahead(const struct op *o)
 }
 
 /* Adds zeros to addresses that all lanes share, so that ptxas does not know that the lanes load the same value.
- * Otherwise ptxas would move the value to a uniform register directly after the load, and this move would wait for
- * a load whose value only a later iteration uses. */
+ * Otherwise ptxas would move the value to a uniform register directly after the load. This move would wait for the
+ * load, although only a later iteration uses the value. */
 static const struct opnd *with_zero(struct select *s, const struct opnd *ptr, int n)
 {
     struct opnd zero = emit1(s, form_cvt(PT_u64, PT_u32, MOD_none), s->zero);

@@ -189,8 +189,7 @@ void select_print(struct select *s, const struct op *o)
  * exit. The `ret` behind the call tells ptxas that a failing thread does not continue.
  *
  * All lanes vote before they jump. Without the vote, ptxas believes that the lanes of a warp may be at different
- * instructions after the jump, and does not move later loads in front of the next
- * shfl. */
+ * instructions after the jump, and does not move later loads in front of the next shfl. */
 void select_failure(struct select *s, const struct op *o, struct opnd holds)
 {
     const struct attr *a = op_attr(o, ATTR_text);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* reduce.c: selects reductions along an axis that registers and lanes hold, and `map` ops.
  *
- *     registers    a tree over neighbours, until each thread has one value for each result: the earlier element is the
- *                  first operand (opt/layout/lower_reduce.c relies on this); sums of products first reduce runs of
- *                  neighbours by a chain of fma
- *     lanes        a butterfly: for each lane bit of the axis, combine with the value of the lane whose bit differs
+ *     registers    a tree over neighbours, until each thread has one value for each result. The earlier element is
+ *                  the first operand (opt/layout/lower_reduce.c relies on this). Sums of products first reduce runs
+ *                  of neighbours by a chain of fma
+ *     lanes        a butterfly: for each lane bit of the axis, each lane combines its value with the value of the lane
+ *                  whose number differs in this bit
  *
  * Afterwards all lanes along the axis hold the result. Registers and lanes that only hold replicas are skipped.
  * Reductions of i32 use the GPU's warp-wide instruction (redux) if redux supports the operation.

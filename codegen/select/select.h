@@ -5,9 +5,11 @@
  * Selection represents a tile by one operand for each register that a thread holds (a scalar by one operand). A
  * constant stays an immediate until an instruction needs it in a register. Element types have these registers:
  *
- *     i1              a predicate
- *     i8, f8e4, f8e5 16 bits, of which the upper 8 are arbitrary: code that reads all 16 bits extends the low 8
- *     bits first i16, f16, bf16 16 bits i32; i64, ptr 32; 64 bits f32, f64 float registers */
+ *     i1                a predicate
+ *     i8, f8e4, f8e5    16 bits, with arbitrary upper 8 bits: code that reads all 16 bits first extends the low 8 bits
+ *     i16, f16, bf16    16 bits
+ *     i32; i64, ptr     32; 64 bits
+ *     f32, f64          float registers */
 #ifndef NESO_CODEGEN_SELECT_H
 #define NESO_CODEGEN_SELECT_H
 

@@ -69,7 +69,8 @@ static struct opnd emit_warp_number(struct select *s, enum special threads)
     return emit2(s, form0(INSN_shr, PT_u32), emit_special(s, (int)threads), opnd_int(CLASS_b32, 5));
 }
 
-/* Computes the program id, or the number of programs, along axis 0. Each warp of a CTA runs a program of its own. */
+/* Computes the program id, or the number of programs, along axis 0 of a kernel whose warps each run a program of
+ * their own. */
 static void select_packed(struct select *s, const struct op *o)
 {
     bool counts = o->code == OP_num_programs;
@@ -132,8 +133,8 @@ void select_create(struct select *s, const struct op *o)
 
 /* -- shape ops, which reuse the operand's registers -- */
 
-/* Returns the operand's register that holds the element at `coord`, which is register i of the result. Tries register
- * i of the operand first. */
+/* Returns the operand's register that holds the element at `coord`. Tries register i first; i is the register of this
+ * element in the result. */
 static int reg_at(struct select *s, const struct layout *l, uint32_t coord, int i)
 {
     int n = 1 << l->nbits[IN_reg];

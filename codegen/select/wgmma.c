@@ -7,11 +7,11 @@
  *                                      wgmma.commit_group.sync.aligned;
  *     %e = mma_wait %d            =>   wgmma.wait_group.sync.aligned 0;
  *
- * The accumulator stays in its registers: register allocation drops the copy before the fence unless the old value is
- * used later. If the accumulator is known to be zero, the instruction does not read the accumulator. A 64-bit
- * descriptor contains the address and layout of the warpgroup's part of a buffer (wgmma_view). The descriptors of
- * further instructions are the first descriptor plus a constant. A shuffle reads the warp's number from the first
- * lane, so that ptxas knows that the number is uniform, and keeps descriptors in uniform registers. */
+ * The accumulator stays in its registers: register allocation drops the copy before the fence, unless the
+ * accumulator's old value is used later. If the accumulator is known to be zero, the instruction does not read the
+ * accumulator. A 64-bit descriptor contains the address and layout of the warpgroup's part of a buffer (wgmma_view).
+ * The descriptors of further instructions are the first descriptor plus a constant. A shuffle reads the warp's number
+ * from the first lane, so that ptxas knows that the number is uniform, and keeps descriptors in uniform registers. */
 #include "codegen/select/dot.h"
 
 #include "ir/target/wgmma.h"
@@ -168,9 +168,9 @@ static struct matrix keep_words(struct select *s, const struct op *dot, struct m
     return words;
 }
 
-/* Returns the number of columns of an instruction: all columns of the warpgroup, or as many as fit in a thread's
- * registers. ptxas assumes that a thread has the registers of an SM divided by the number of threads of its CTAs,
- * even if setmaxnreg gives the thread more. */
+/* Returns the number of columns that one instruction computes: all columns of the warpgroup, or as many as fit in a
+ * thread's registers. ptxas assumes that a thread has the registers of an SM divided by the number of threads of its
+ * CTAs, even if setmaxnreg gives the thread more. */
 static int columns_of(struct select *s, const struct op *o, const struct mma_engine *e, int columns,
                       bool a_in_regs)
 {
@@ -212,8 +212,8 @@ static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
     return d;
 }
 
-/* An instruction whose registers for the accumulator and A are set before the fence. Only descriptors are computed
- * between the wgmmas: computing them before the fence would take too many registers. */
+/* An instruction whose registers for the accumulator and A are set before the fence. The descriptors are computed
+ * between the wgmmas: before the fence, they would take too many registers. */
 struct planned {
     struct spot at;
     struct opnd *x;
@@ -275,8 +275,8 @@ static const struct op *reader_of(const struct value *v)
     return dot ? dot : dot_of_operand(yielded_for(v));
 }
 
-/* The results are already in the accumulators' registers. If a dot in flight reads an operand from registers, these
- * registers must not change before the wait, so the wait also counts as a use of these registers. */
+/* The results are already in the accumulators' registers. A dot in flight may read an operand from registers. These
+ * registers must not change before the wait, so the wait counts as a use of them. */
 void select_wgmma_wait(struct select *s, const struct op *o)
 {
     struct opnd x[UINT8_MAX] = {opnd_int(CLASS_b32, op_int(o, ATTR_pending))};
@@ -309,10 +309,10 @@ static struct opnd never(struct select *s)
     return (struct opnd){.kind = OPND_none};
 }
 
-/* If wgmmas of a loop read operand A from registers, ptxas (12.8 and 13.0) also assigns these registers to other
- * values of the loop, although the next iteration reads operand A again (tests/programs/attention_backward.py).
- * ptxas does not do this if code behind the loop reads the registers too. So this function emits, behind the loop,
- * a store of the registers that no thread executes. */
+/* Wgmmas of a loop may read operand A from the same registers in each iteration. Nevertheless, ptxas (12.8 and 13.0)
+ * also assigns these registers to other values of the loop (tests/programs/attention_backward.py). ptxas does not do
+ * this if code behind the loop reads the registers too. So this function emits, behind the loop, a store of the
+ * registers that no thread executes. */
 void select_reads_behind(struct select *s, const struct op *loop)
 {
     enum { WORDS = 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* conversion.c: chooses the data movement (none, register renaming, warp shuffles, shared memory) that converts
- * a tile from one distributed layout to another, and finds the sequence of shuffles for a conversion within a
- * warp.
+/* conversion.c: chooses how to move the data when a tile is converted from one distributed layout to another: not at
+ * all, by renaming registers, by warp shuffles, or through shared memory. Also finds the sequence of shuffles for a
+ * conversion within a warp.
  *
  * Example: a transposition of 4 elements in 2 lanes of 2 registers, from layout A = reg[1] lane[2] to layout B
  * = reg[2] lane[1]:
@@ -134,7 +134,8 @@ static bool find_round(uint32_t *put, const struct moves *m)
     return true;
 }
 
-/* Returns the source place of the bit i of the filled lane, which fills the registers put[i]. */
+/* Returns what bit i of the filling lane's number adds (by XOR) to the source place, in a round in which the bit adds
+ * put[i] to the filled register. */
 static uint32_t place_of_lane(const struct moves *m, const uint32_t *put, int i)
 {
     uint32_t place = m->of[m->to.reg_bits + i];
@@ -144,8 +145,8 @@ static uint32_t place_of_lane(const struct moves *m, const uint32_t *put, int i)
     return place;
 }
 
-/* Finds the register that each source lane offers, given the register put(l) that each lane l fills. Returns false
- * if a lane would have to offer two registers in one round. */
+/* Finds the register that each source lane offers. `put` says which register each lane fills. Returns false if a lane
+ * would have to offer two registers in one round. */
 static bool find_offers(struct span *offer, const struct moves *m, const uint32_t *put)
 {
     *offer = (struct span){0};

@@ -180,7 +180,7 @@ bool layout_equal(const struct layout *a, const struct layout *b)
 
 /* Adds all vectors to the span, each with its input bit as combo (span.h). A vector that depends linearly on
  * earlier vectors is not added, so no combo contains the input bit of such a vector. Hence every place that
- * span_reduce finds is an owner. */
+ * span_reduce finds is the owner of its element. */
 static void span_of_layout(const struct layout *l, struct span *s)
 {
     *s = (struct span){0};

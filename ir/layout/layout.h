@@ -56,8 +56,8 @@ void layout_init(struct layout *l, int rank, const int *shape);
 void layout_add(struct layout *l, enum in kind, uint32_t vector);
 /* Spreads a tile over lanes and warps so that accesses coalesce, with dimensions in `order` (fastest first). A thread
  * holds elems_per_thread[d] neighbouring elements of dimension d in registers; lanes, and then warps, divide the
- * dimensions, also in `order`. If the tile has more elements than that, each thread holds more registers. If the tile
- * has fewer elements, the excess lanes or warps replicate elements. */
+ * dimensions, also in `order`. If elements remain, each thread holds more registers. If the tile has fewer elements,
+ * the excess lanes or warps replicate elements. */
 void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread,
                     const int *order, int num_warps);
 
@@ -143,8 +143,8 @@ bool layout_shuffle(struct shuffle *s, const struct layout *from, const struct l
 struct shuffle_step shuffle_at(const struct shuffle *s, uint32_t round, uint32_t thread);
 
 /* -- vectors and shared memory -- */
-/* Returns the widest vector access that the layout allows: the number of elements, at most `most`, that are
- * consecutive along `dim`, the fastest dimension, and that each thread holds in consecutive registers. */
+/* Returns the number of elements, at most `most`, of the widest vector access that the layout allows. The elements of
+ * a vector are consecutive along `dim`, the fastest dimension, and in consecutive registers of a thread. */
 int layout_vector(const struct layout *l, int dim, int most);
 /* Returns the widest vector, in elements and at most `most` (16 or less), with which threads of layout `l` can
  * access shared memory of layout `shared`. The register bits that number the elements of a vector map to the lowest
@@ -157,8 +157,8 @@ int layout_shared_vector(const struct layout *shared, const struct layout *l, in
 int layout_wavefronts(const struct layout *shared, const struct layout *l, int elem_bytes, int vector);
 int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector);
 /* Finds an XOR-swizzled layout of shared memory for the conversion of `from` to `to`. Tries several layouts, and
- * chooses the layout with the fewest wavefronts; among layouts with equally many wavefronts, chooses the layout
- * with the fewest accesses. */
+ * chooses the layout with the fewest wavefronts. If several layouts have the fewest wavefronts, chooses the one with
+ * the fewest accesses. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to,
                        int elem_bytes);
 
@@ -168,8 +168,7 @@ struct matrix_load {
     bool trans;                    /* ldmatrix.trans: a thread's word holds elements of a column */
     int nmatrices;                 /* matrices that an instruction loads: 1, 2 or 4 */
     int word_bits;                 /* how many of the lowest register bits number the elements of a 32-bit word */
-    /* The length of `row`, which has one entry for each bit of a thread's number: bits of the lane, then of the
-     * warp and of the CTA. */
+    /* The length of `row`: the number of bits of a thread's number, in the order lane, warp, CTA. */
     int nrows;
     /* Bit i of a thread's number adds the place row[i] of l (by XOR) to the place where the thread's row begins. */
     uint64_t row[LAYOUT_BITS_MAX];
@@ -204,10 +203,10 @@ void layout_panels(struct layout *out, const int *shape, int elem_bytes, int inn
 /* Dimension i of the tensor map, counted from the outermost, is the tile's dimension order[i]. Returns false if
  * TMA copies cannot fill the buffer. */
 bool layout_boxes(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order);
-/* Halves boxes until there are at least `parts` boxes (a power of two). Each time, halves the outermost dimension
- * whose size exceeds 1, but never the innermost dimension. The entries of `more` stay in ascending order of
- * `offset`, so the last entry has the largest offset. Returns false if a box has at most 1024 bytes (a whole period
- * of the swizzle) or no such dimension, and so cannot be halved. */
+/* Halves boxes until there are at least `parts` boxes (a power of two). Each step halves the outermost dimension that
+ * is larger than 1, but never the innermost dimension. The entries of `more` stay in ascending order of `offset`, so
+ * the last entry has the largest offset. Returns false if a box has at most 1024 bytes (a whole period of the
+ * swizzle) or no such dimension, and so cannot be halved. */
 bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int parts);
 /* Halves boxes as boxes_cut does, until their outermost dimension is at most `rows`. */
 bool boxes_cut_rows(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int rows);

@@ -149,10 +149,10 @@ static void add_vector_bits(struct vector_bits *v, const struct layout *l, const
                 v->bit[v->n++] = bit;
 }
 
-/* Computes the subspace that R may intersect only in zero (see the head of this file): the span of the words that a
- * phase accesses, without two kinds of coordinate bits. The bits of `ignored` number elements of one word or vector.
- * The bits of `elsewhere` belong to the vector of the other layout: two words that differ in such a bit are in
- * different banks anyway. So the result is the subspace of the span in which the bits of `elsewhere` are zero. To
+/* Computes the subspace that R may intersect only in zero (see the head of this file). It is the span of the words
+ * that a phase accesses, without two kinds of coordinate bits. The bits of `ignored` number elements of one word or
+ * vector. The bits of `elsewhere` belong to the vector of the other layout: two words that differ in such a bit are
+ * in different banks anyway. So the result is the subspace of the span in which the bits of `elsewhere` are zero. To
  * find this subspace, the function moves the bits of `elsewhere` to the highest positions, which span_add eliminates
  * first. */
 static void phase_span(struct basis *out, const struct layout *l, int nlanes, uint32_t ignored,

@@ -143,7 +143,7 @@ void diag_forget(struct diag *d, int n, int nerrors)
     d->nerrors = nerrors;
 }
 
-/* Returns whether more errors have been reported than the list may contain. Further errors and their notes are then
+/* Returns whether more errors have been reported than the list may contain. The additional errors and their notes are
  * dropped. */
 static bool is_full(const struct diag *d)
 {
@@ -371,8 +371,8 @@ static const char *find_line(const struct source *source, uint32_t line, size_t 
 /* If a line has more characters, diag_render shows only the part around the caret. */
 enum { LINE_CHARS_MOST = 120 };
 
-/* Returns the number of the first character to show of a line of nchars characters, if the caret is at character
- * number `caret`. */
+/* A line has nchars characters, and its caret is at character number `caret`. Returns the number of the first
+ * character to show. */
 static size_t cut_at(size_t nchars, size_t caret)
 {
     if (nchars <= LINE_CHARS_MOST || caret <= LINE_CHARS_MOST / 2)

@@ -30,8 +30,8 @@ struct mma_engine {
     int warps;
     int rows, columns; /* maximum size of the accumulator of one instruction */
     uint8_t holds[DOT_count]; /* the places where operand a, operand b and the accumulator may be */
-    /* The size in bytes of elements whose buffer in shared memory may be contiguous along either dimension, because
-     * the engine, or ldmatrix before it, can transpose them. Buffers of elements of other sizes must be contiguous
+    /* A size of elements in bytes. The engine, or ldmatrix before it, can transpose elements of this size, so their
+     * buffer in shared memory may be contiguous along either dimension. Buffers of other elements must be contiguous
      * along K. */
     int either_major_bytes;
     /* If true, op mma_start starts the dot, threads continue while the dot runs, and op mma_wait waits for its

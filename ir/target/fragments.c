@@ -10,7 +10,7 @@
  * A lane packs its elements into 32-bit registers in order of their numbers, the lowest bits first. In the layout of
  * a whole tile, the vectors of one instruction come first. Then come the vectors that number the other instructions
  * of the same warp, and then the vectors that number the warps. If several warps read the same part of an operand,
- * the part is replicated: the vectors of the bits that number these warps are zero.
+ * the part is replicated. The vectors of the bits that number these warps are zero.
  *
  *     64x32 A, 4 warps as 2 x 2     reg[(0,1) (8,0) (0,8) (0,16) (16,0)] lane[..] warp[(32,0) (0,0)] */
 #include "ir/target/fragments.h"
@@ -190,8 +190,8 @@ static int give(struct layout *l, enum in kind, struct supply *x, int n)
     return n;
 }
 
-/* Adds vectors for n input bits: those of the unassigned bits of dimension x[0], then of x[1] and x[2], and zero
- * vectors when no bits are left. */
+/* Adds vectors for n input bits. The vectors are those of the unassigned bits of dimension x[0], then of x[1] and
+ * x[2]; when no bits are left, they are zero. */
 static void give_all(struct layout *l, enum in kind, struct supply *const *x, int n)
 {
     for (int i = 0; i < 3; i++)

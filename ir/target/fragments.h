@@ -31,14 +31,14 @@ struct fragment {
 extern const struct fragment fragments[];
 extern const int nfragments;
 
-/* Returns the mma instruction with the largest K for the dot; NULL if no instruction of the target has the
+/* Returns the mma instruction with the largest K for the dot. Returns NULL if no instruction of the target has the
  * operands' types and the dot's precision, or if the tile is too small. */
 const struct fragment *fragment_for(const struct op *dot);
 
 /* Describes how warps divide the accumulator of a dot: 2^m warps divide the rows, 2^n warps the columns, 2^batch
  * warps the batch. The `idle` warp bits number excess warps, which repeat the work of other warps. If 2^group warps
- * execute one instruction together, each of them computes the 16 rows below those of the previous warp, and m and n
- * count such groups instead of warps. */
+ * execute one instruction together, m and n count such groups instead of warps. Each warp of a group computes the 16
+ * rows below the rows of the previous warp. */
 struct warp_split {
     int batch, m, n, idle, group;
 };
@@ -54,7 +54,8 @@ struct warp_split group_split_for(const struct type *acc, int num_warps, int war
  * the instruction's matrices. */
 void layout_fragment(struct layout *out, const struct fragment *g, enum dot_role role, const struct type *t,
                      struct warp_split split);
-/* Returns whether l's lowest register bits and its lane bits lay out the instruction's matrix of operand `role`. */
+/* Returns whether the lowest register bits and the lane bits of l have the vectors of the instruction's matrix for
+ * operand `role`. */
 bool fragment_matches(const struct fragment *g, enum dot_role role, const struct layout *l);
 /* Computes the accumulator's layout for a dot without tensor cores: each thread computes its own elements, a
  * block with about as many rows as columns. */

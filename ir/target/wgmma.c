@@ -78,8 +78,8 @@ const char *choose_wgmma(struct mma_choice *c, const struct op *dot, bool rows_f
     return limit > 0 && limit < a->shape[1] ? "its sums of fp8 are less precise than requested" : NULL;
 }
 
-/* If a thread has fewer registers than the result, ptxas 13.0 fails with error C7602. The result does not depend on
- * the types of the elements. */
+/* If a thread has fewer registers than this function returns, ptxas 13.0 fails with error C7602. The result does not
+ * depend on the types of the elements. */
 int wgmma_regs_least(int columns, bool a_in_regs)
 {
     enum { OTHER_REGS = 26, A_REGS = 4 };

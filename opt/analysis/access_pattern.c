@@ -31,7 +31,8 @@ static bool is_nonnegative_opnd(struct affine_table *t, const struct op *o, int 
     return x && poly_is_nonnegative(t, &x->p, a);
 }
 
-/* Returns whether a guard may require that operand i is at least 0, in a proof that o's result is at least 0. */
+/* Returns whether a proof that o's result is at least 0 may use a guard which requires that operand i is at least
+ * 0. */
 static bool may_guard(const struct op *o, int i)
 {
     switch (o->code) {
@@ -374,7 +375,7 @@ static bool subtract_starts(struct finder *x)
     return true;
 }
 
-/* If the stride of dimension d divides a part of `factor` (the atom's coefficient), moves this part from the factor
+/* `factor` is the coefficient of the atom. If the stride of dimension d divides a part of `factor`, moves this part
  * to the start of d. */
 static bool divide(struct finder *x, int d, int atom, struct poly *factor)
 {

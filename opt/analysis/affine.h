@@ -52,8 +52,8 @@ struct affine_table {
     const struct axis_table *axes; /* results of axis_info.c; NULL until tma_alignment.c needs them */
     const struct op *const *single_trips;  /* the loops that the analysis treats as having a single iteration */
     int nsingle_trips;
-    /* If true, the maxima of more values are found. Only proof.c sets it: with more known maxima, other passes
-     * would add other guards and generate other code. */
+    /* Whether to find the maxima of more values. Only proof.c sets this flag: in other passes, more known maxima
+     * would change the guards and the generated code. */
     bool is_proof;
 };
 bool is_single_trip(const struct affine_table *t, const struct op *loop);
@@ -161,8 +161,8 @@ bool mask_implies(struct affine_table *t, const struct value *mask, int dim, con
 
 /* -- tensor maps (raise_tma_load.c) -- */
 
-/* Computes the order of the box's dimensions in a tensor map, from the outermost: first the additional
- * dimensions, then the tile's dimensions, of which the contiguous dimension comes last. */
+/* Computes the order of the box's dimensions in a tensor map, from the outermost: first the additional dimensions,
+ * then the tile's dimensions, with the contiguous dimension last. */
 void map_order(const struct access *a, int *dims);
 /* Describes the access as a tensor map. Returns NULL, or the reason why no tensor map describes the access. */
 const char *map_of(struct affine_table *t, const struct access *a, const struct type *tile, const int *dims,
@@ -176,8 +176,8 @@ bool base_expr(struct affine_table *t, const struct access *a, struct expr *out)
 /* Sets *out to the dimension's extent, computed from its bounds. */
 bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out);
 
-/* Conditions on a launch, each an expression that must be at least 0, in addition to the conditions under which the
- * GPU can encode the tensor maps. */
+/* Conditions on a launch: each expression must be at least 0. The conditions under which the GPU can encode the
+ * tensor maps are separate. */
 enum { GUARDS_OF_ACCESS_MOST = 4 * GUARDS_MOST };
 struct guards {
     struct expr at[GUARDS_OF_ACCESS_MOST];

@@ -37,7 +37,7 @@ const struct axis *axis_of(const struct axis_table *t, const struct value *v);
 /* Returns the largest vector width along dimension `dim` that the addresses of a load, store or atomic allow: the
  * elements of a vector are consecutive and aligned, and have at most 16 bytes. If the elements may have different
  * mask values, a promise about the access's own pointers (tl.multiple_of) allows no vector wider than the mask's
- * runs. Triton uses no wider vectors either, so programs in which such a promise is false work. */
+ * runs. Triton has the same limit, so a program with a false promise that works with Triton works here too. */
 int axis_access(const struct axis_table *t, const struct op *access, int dim);
 /* Returns the length of the aligned runs along `dim` in which all elements have the same mask value. Without a
  * mask, the result is at least the size of the dimension. */

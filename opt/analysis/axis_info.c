@@ -385,7 +385,7 @@ static void range(struct axis *r, const struct op *o)
     set_contiguous(r, 0, log_size(op_result(o)->type, 0));
 }
 
-/* Copies the facts about dimension `from` of x to dimension d of r-> */
+/* Copies the facts about dimension `from` of x to dimension d of r. */
 static void copy_dim(struct axis *r, int d, const struct axis *x, int from)
 {
     r->log_divisible[d] = x->log_divisible[from];
@@ -478,7 +478,7 @@ static void load(struct axis *r, const struct axis_table *t, const struct op *o)
     }
 }
 
-/* Sets the facts of o's result in *r, in which no fact is known. */
+/* Sets the facts of o's result in *r. On entry, *r has no facts. */
 static void result_of(struct axis *r, const struct axis_table *t, const struct op *o)
 {
     struct view x = {0};

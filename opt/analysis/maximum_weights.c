@@ -26,9 +26,9 @@
  * must ops that the analysis does not know. Then the kernel computes the same for all d and e, in exact arithmetic.
  * A later loop may continue to carry the maximum; the numbers of that loop then replace d and e (`phase`).
  *
- * Weights are interned: equal weights have the same address. A weight also says which dimensions of the value
- * number the rows, since d and e differ between rows: a sum over rows would add values that are scaled
- * differently. */
+ * Weights are interned: equal weights have the same address. Each row has its own d and e, so a sum over rows would
+ * add values that are scaled differently. Therefore a weight also says along which dimensions of the value the rows
+ * differ. */
 #include "opt/analysis/analysis.h"
 
 #include <math.h>
@@ -123,9 +123,9 @@ static bool has_any(const struct value *v, enum kind kind)
     return is_const(v, &x) && (kind == SHIFTED ? isinf(x) != 0 : kind == SCALED && x == 0);
 }
 
-/* Returns the weight of an op (a sum of scaled values, a select or a maximum) whose operands x and y must have
- * equal weights; a and b are their weights. Returns `broken` if the weights differ, unless one of them is unknown,
- * or one operand is a constant that the weight of the other operand does not change. */
+/* Returns the weight of a sum of scaled values, a select or a maximum. The operands x and y have the weights a and b,
+ * which must be equal; otherwise the result is `broken`. There are two exceptions: one weight is unknown, or one
+ * operand is a constant that the weight of the other operand does not change. */
 static const struct weight *join(const struct value *x, const struct weight *a, const struct value *y,
                                  const struct weight *b)
 {

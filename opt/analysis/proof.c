@@ -9,11 +9,11 @@
  *
  * The box of an access (access_pattern.c) has an index for each dimension. The address determines the indices, as a
  * number determines its digits, if each stride is at least the next smaller stride times the extent of that
- * dimension. An index is a sum too: of a tile's index and of scalars times constants. The same rule says which
- * scalars the index determines. A quotient x / y and the remainder x % y determine x. In this way the analysis
- * proceeds from the indices to the program ids. A condition that depends on arguments (is a stride large enough?)
- * becomes a guard. As everywhere in address analysis, index arithmetic is assumed not to overflow, and divisors are
- * assumed to be positive. */
+ * dimension. An index is in turn a sum of the tile's index and of scalars times constants, and the same rule says
+ * which of these scalars the index determines. A quotient x / y and the remainder x % y determine x. In this way the
+ * analysis proceeds from the indices to the program ids. A condition that depends on arguments (is a stride large
+ * enough?) becomes a guard. As everywhere in address analysis, index arithmetic is assumed not to overflow, and
+ * divisors are assumed to be positive. */
 #include "opt/analysis/analysis.h"
 #include "opt/analysis/proof.h"
 
@@ -166,9 +166,9 @@ static void visit_quotient(struct op *o, void *ctx)
             learn(p->known, op_opnd(o, 0));
 }
 
-/* Returns whether v determines the program's id along the axis: whether v is the id, or a loop counter that starts at
- * the id and has a uniform step. Callers guard that this step is at least the size of the grid, so that the id is v
- * modulo the step. Sets *step to that step, or to NULL. */
+/* Returns whether v determines the program's id along the axis. This holds if v is the id, or a loop counter that
+ * starts at the id and has a uniform step. Callers guard that this step is at least the size of the grid, so that the
+ * id is v modulo the step. Sets *step to that step, or to NULL. */
 static bool gives_program(struct affine_table *t, const struct value *v, int axis, const struct value **step)
 {
     const struct op *o = v->def, *loop = o || v->index ? NULL : v->block->parent;
@@ -406,9 +406,9 @@ static const char *find_window(struct affine_table *t, const struct access *a, s
 
 /* -- the parameter from which an address starts -- */
 
-/* Returns the number of the parameter from which the pointer v starts; -1 if it is unknown. If the search follows
- * the value that a loop yields for a carried pointer, `inside` is this pointer, and the result is SELF if the
- * search reaches `inside`. */
+/* Returns the number of the parameter from which the pointer v starts; -1 if it is unknown. `inside` is not NULL
+ * while the search follows the value that a loop yields for a carried pointer: it is this pointer. If the search
+ * reaches `inside`, the result is SELF. */
 static int base_behind(const struct value *v, const struct value *inside, int depth)
 {
     enum { DEPTH_MOST = 32, SELF = -2, INITS = 3 };

@@ -219,9 +219,9 @@ static void count_cycles(struct op *o, void *ctx)
 
 /* -- the rewrite -- */
 
-/* Makes the CTAs of a cluster partners: moves bit 0 of the hardware's number to bit log2(stride) of the program's
- * number. `count` is the number of programs; the programs of an incomplete last block keep their numbers. If
- * `count` is NULL, all blocks are complete. */
+/* Renumbers the programs so that the CTAs of a cluster run partners: moves bit 0 of the hardware's number to bit
+ * log2(stride) of the program's number. `count` is the number of programs; the programs of an incomplete last block
+ * keep their numbers. If `count` is NULL, all blocks are complete. */
 static struct value *renumbered(struct pairing *p, struct builder *b, struct value *own, struct value *count)
 {
     p->has_peer = p->paired;
@@ -401,7 +401,8 @@ static struct value *after_loops(const struct pairing *p, const struct op *wait,
     return v;
 }
 
-/* Builds a loop that waits until both programs have released all stages of a ring; `wait` is a wait for a stage of this ring. */
+/* Builds a loop that waits until both programs have released all stages of a ring. `wait` is a wait for a stage of
+ * this ring. */
 static void wait_for_all_stages(const struct pairing *p, struct builder *b, const struct op *wait)
 {
     struct value *stage, *x[2];
@@ -426,12 +427,12 @@ static void wait_for_all_stages(const struct pairing *p, struct builder *b, cons
     build_yield(&in, 2, x);
 }
 
-/* Keeps a CTA from exiting before the partner's last arrival at the CTA's barriers, because the CTA's shared memory
- * must stay valid until then. To this end, the CTA waits for these arrivals at its own mbarriers. A cluster barrier
- * at the kernel's end would not suffice: an arrival at the partner's mbarrier may be queued behind bulk stores. On an
- * H200, such an arrival took effect even later than a relaxed arrival at the cluster barrier that the same CTA
- * executed after the arrival at the mbarrier. (An arrival with release semantics would wait for all stores.) All
- * copies to shared memory are complete by then, because the consumers have waited for them. */
+/* Makes each CTA wait for the partner's last arrivals at its own mbarriers before it exits, because its shared memory
+ * must stay valid until then. A cluster barrier at the kernel's end would not suffice: an arrival at the partner's
+ * mbarrier may be queued behind bulk stores. On an H200, a CTA arrived first at the partner's mbarrier and then
+ * (relaxed) at the cluster barrier, but the second arrival took effect first. (An arrival with release semantics
+ * would wait for all stores.) All copies to shared memory are complete by then, because the consumers have waited for
+ * them. */
 static void stay_for_arrivals(struct pairing *p)
 {
     struct block *role = p->roles->regions[1];

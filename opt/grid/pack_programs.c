@@ -15,7 +15,7 @@
 #include "opt/passes.h"
 
 /* Notes an op that does not allow packing: a barrier, a buffer in shared memory, or an op for which the numbers of
- * the CTA and of the program must be equal. Prints and assertions report the CTA's number as that of the program
+ * the CTA and of the program must be equal. Prints and assertions report the CTA's number as the program's number
  * (codegen/select/print.c), and inline assembly may read the CTA's number. */
 static void look_at(struct op *o, void *ctx)
 {

@@ -20,9 +20,9 @@
  * loop, because one CTA then stores while the other CTA runs dots. The pass then only renumbers programs of different
  * lengths, as described below.
  *
- * In some kernels, programs run longer the higher their number along axis 0 is, as in causal attention, or the lower
- * this number is. The order of the programs then matters: a long program that starts last keeps one SM busy while the
- * other SMs are idle. So the pass renumbers the programs. The pass divides axis 1 into sections of about
+ * In some kernels, such as causal attention, the run time of programs grows or shrinks with their number along axis
+ * 0. The order of the programs then matters: a long program that starts last keeps one SM busy while the other SMs
+ * are idle. So the pass renumbers the programs. The pass divides axis 1 into sections of about
  * persistent_grid_section_programs programs. In a section, the longest programs come first. Sections are short
  * because programs that are neighbours along axis 0 often read the same memory (K and V of a head), which then stays
  * in L2. The CTAs of such a persistent grid are launched in rows. If row 0 has n CTAs, each of these CTAs runs every
@@ -44,7 +44,7 @@
  *     persistent, row 0 alone                   1,338,332      994,715
  *     persistent, an eighth in later rows       1,298,967      956,331
  *
- * If the number of iterations depends on the program in another way, each program keeps a CTA of its own, which the GPU
+ * If the number of iterations depends on the program in another way, each program keeps its own CTA, which the GPU
  * schedules. */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
@@ -164,8 +164,8 @@ static struct value *build_cta(struct builder *b, enum opcode code, int axis)
     return v;
 }
 
-/* Returns the number of programs before the programs of the CTA's row. Sets *end, on entry the number of all
- * programs, to the end of the row's programs. */
+/* Returns the number of programs before the programs of the CTA's row. On entry, *end is the number of all programs;
+ * sets *end to the end of the row's programs. */
 static struct value *build_row(struct builder *b, struct value *step, struct value **end)
 {
     struct value *zero = build_const_i32(b, 0), *one = build_const_i32(b, 1);

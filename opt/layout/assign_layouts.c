@@ -31,7 +31,7 @@ enum { SEGMENT_BYTES = 128 };
 struct class
 {
     struct class *joined;
-    const struct type *type; /* the type of one of its values, of which only the shape is used */
+    const struct type *type; /* the type of one of its values; only the shape is used */
     const char *name;        /* the name of the first value, for explanations */
     const struct layout *layout;
     const struct layout *anchor; /* the layout that a dot or scan requires, or NULL */
@@ -58,8 +58,8 @@ struct note {
     struct copy *copies; /* the tile in other layouts (for a cheap tile: in all its layouts) */
 };
 
-/* An op whose tile operands need a common layout, which no result of the op determines: a store, reduction,
- * histogram or assertion. Loads and atomics are sites too, in the class of their result. */
+/* An op whose tile operands need a common layout, although the op has no result that determines the layout: a store,
+ * reduction, histogram or assertion. Loads and atomics are sites too, in the class of their result. */
 struct site {
     struct op *op;
     struct class *class;
@@ -283,8 +283,8 @@ static void add_shape_change(struct assign *a, struct op *o)
             VEC_PUSH(a->arena, &a->links, ((struct link){o, class_of(op_opnd(o, i)), to}));
 }
 
-/* Joins the class of each of the n operands of terminator or loop `by` that start at operand `first` with the class of
- * the value (region argument or result) that receives this operand. */
+/* `by` is a terminator or a loop. Joins the class of each of its n operands from `first` on with the class of the
+ * region argument or result that receives this operand. */
 static void carry(const struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)
@@ -482,8 +482,8 @@ static bool keeps_packs(const struct class *c, const struct layout *l)
     return layout_vector(l, last, pack) >= (pack < c->type->shape[last] ? pack : c->type->shape[last]);
 }
 
-/* Returns the layout that a class without accesses inherits. The layout is that of the largest tile that vector
- * loads load and from which shape ops compute the class's tile. Returns NULL if there is no such tile. */
+/* Returns the layout that a class without accesses inherits. Shape ops compute the class's tile from other tiles; the
+ * class inherits the layout of the largest of these that vector loads load. Returns NULL if there is no such tile. */
 static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
 {
     const struct layout *best = NULL;
@@ -552,8 +552,8 @@ static bool is_before_loop(const struct op *o)
     return u && !u->next && u->user->code == OP_for;
 }
 
-/* Returns whether the accesses of the class would need so many instructions in layout l that the class's own best
- * layout costs less, including the conversions of its tiles from and to l. */
+/* Returns whether the class's own best layout costs less than layout l. With l, the accesses may need more
+ * instructions; with the own layout, the tiles need conversions from and to l. */
 static bool scatters_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     const struct params *p = a->m->params;
@@ -602,8 +602,7 @@ static void spread(struct assign *a)
 }
 
 /* Returns the class with the largest tile among the classes without a layout. If several tiles are largest, prefers a
- * class with accesses: other classes can adopt the layout of such a class, but the accesses of such a class might not
- * coalesce in the layout of another class. */
+ * class with accesses, because these might not coalesce in the layout of another class. */
 static struct class *largest_undecided(const struct assign *a)
 {
     struct class *best = NULL;
@@ -697,7 +696,7 @@ static void demand_operands(struct assign *a, struct op *o, const struct layout 
             op_set_opnd(o, i, demand(a, op_opnd(o, i), l, o));
 }
 
-/* Returns the cheap tile v in layout l. The first layout becomes that of v itself; for each other layout, the function
+/* Returns the cheap tile v in layout l. v itself gets the first requested layout; for each other layout, the function
  * copies the op that computes v. */
 static struct value *recomputed(struct assign *a, struct value *v, const struct layout *l)
 {
@@ -736,8 +735,8 @@ static void set_layout(struct assign *a, struct value *v)
         value_set_type(v, type_with_layout(a->m, v->type, class_of(v)->layout));
 }
 
-/* Converts the operands of terminator or loop `by`, from operand `first` on, to the layouts of the values (region
- * arguments or results) that receive them. */
+/* `by` is a terminator or a loop. Converts its operands from `first` on to the layouts of the region arguments or
+ * results that receive them. */
 static void demand_as(struct assign *a, struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)

@@ -18,9 +18,9 @@ bool is_shape_change(const struct op *o)
     }
 }
 
-/* Returns l with the coordinate bit of the last dimension, which has size 2, in registers: if a lane or warp bit
- * numbers this dimension, the function swaps it with a register bit. Without the swap, each half of the tile would
- * be replicated in twice as many threads, and a join of the halves would take twice as many registers. */
+/* The last dimension has size 2. If a lane or warp bit of l numbers this dimension, swaps that bit with a register
+ * bit. Returns the result. Without the swap, each half of the tile would be replicated in twice as many threads, and
+ * a join of the halves would take twice as many registers. */
 static struct layout parts_in_a_register(const struct layout *l)
 {
     struct layout out = *l;

@@ -45,8 +45,8 @@ void order_in_memory(struct axis_table *axes, const struct value *ptr, int most,
 int blocked_layout(struct layout *l, const struct type *t, const int *order, int n, int num_warps,
                    uint32_t reduced);
 
-/* Returns how many consecutive elements along `dim` the lowest register bits, and then the lane bits, of l number
- * within one warp. */
+/* Returns the length of the runs of consecutive elements along `dim` that one warp holds in layout l, if the lowest
+ * register bits and then lane bits number the elements of a run. */
 int layout_run_of_warp(const struct layout *l, int dim);
 
 /* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. Register, lane
@@ -68,15 +68,15 @@ struct value *reduce_in_threads(struct builder *b, const struct op *o);
 /* Replaces the dot by a dot with swapped operands, or with an f32 accumulator, if the replacement is faster.
  * `chains` is the result of dot_chains_swapped for the dot. Returns whether the operands are swapped. */
 bool dot_swap_operands(struct op *dot, bool chains);
-/* Returns whether the dot is part of a chain of dots in a loop that swapped operands improve: each dot of the
- * chain could then read the previous dot's result from registers. */
+/* Returns whether the dot is part of a chain of dots in a loop, and swapped operands improve the chain: each dot
+ * could then read the previous dot's result from registers. */
 bool dot_chains_swapped(struct op *dot);
 
 /* -- lower_layout_conversion.c -- */
 bool convert_is_shared(const struct op *o); /* whether o is a convert through shared memory */
-/* Computes the layout of the shared buffer through which x is converted to y. Chooses the layout with the fewest
- * wavefronts of the store and the load; among layouts with equally many wavefronts, prefers a layout with which
- * ldmatrix can load y or stmatrix can store x. */
+/* Computes the layout of the shared buffer through which x is converted to y. Chooses the layout with which the store
+ * and the load take the fewest wavefronts. If several layouts take equally many, prefers one with which ldmatrix can
+ * load y or stmatrix can store x. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes);
 /* Builds a load of the buffer's tile with type t. */
 struct value *buffer_load(struct builder *b, struct value *buf, const struct type *t);

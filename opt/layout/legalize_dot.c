@@ -195,9 +195,9 @@ static int acc_regs(const struct op *dot)
 }
 
 /* Returns whether the dot needs more warps, because its accumulator takes too many registers. A dot that is chained
- * to a preceding dot also needs more warps if the accumulators of both dots take more than half of the registers.
- * Twice as many warps must be able to divide the dot's rows. (The values that are computed between the two dots need
- * the other half.) */
+ * to a preceding dot also needs more warps if the accumulators of both dots take more than half of the registers, and
+ * if the dot has rows for twice as many warps. (The values that are computed between the two dots need the other
+ * half.) */
 static bool wants_warps(const struct op *dot)
 {
     enum { WARP_ROWS = 16 };

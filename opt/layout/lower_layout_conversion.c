@@ -9,8 +9,8 @@
  * suffices. If the buffers take too much shared memory (stepdown.c), the pass splits a tile into halves and converts
  * the halves one after the other through the same bytes. #s is a swizzled layout with which neither stores nor loads
  * have bank conflicts, if such a layout exists (layout_shared_for). A conversion inside a thread or a warp stays a
- * `convert`, which codegen implements by moves or shuffles. Predicates are stored as bytes, pointers as integers. The
- * tile of a to_shared, for an asynchronous dot or a bulk copy, is stored in the layout of the buffer's type. The pass
+ * `convert`, which codegen implements by moves or shuffles. Predicates are stored as bytes, pointers as integers. A
+ * to_shared stores the tile for an asynchronous dot or a bulk copy. Its buffer's type already has a layout. The pass
  * also lowers gathers and histograms, and results of atomics that several warps need, to accesses of shared memory.
  * Needs: layouts on all tiles. Leaves: shared buffers without offsets, accesses without barriers. */
 #include "opt/layout/layouts.h"
@@ -227,8 +227,8 @@ static bool cut_at(struct cut *c, const struct layout *l, int bit)
     return true;
 }
 
-/* Finds the cut at the highest coordinate bit that is a register bit in both layouts, so that each half of the tile
- * is in one half of the registers in both layouts. */
+/* Finds the cut at the highest coordinate bit that is a register bit in both layouts. In both layouts, each half of
+ * the tile is then in one half of the registers. */
 static bool find_cut(struct cut *c, const struct layout *from, const struct layout *to)
 {
     for (int bit = layout_coord_bits(from) - 1; bit >= 0; bit--)
@@ -277,9 +277,9 @@ static struct op *convert_in_halves(struct op *o)
     return seen->def;
 }
 
-/* Builds an intermediate layout M for a conversion from t's layout to M and a conversion from M to `to`, which can
- * often be cut. Half of the register bits of M are register bits of t's layout, the other half are register bits of
- * `to`. Returns false if the two layouts have too few such bits. */
+/* Builds an intermediate layout M, such that the conversions from t's layout to M and from M to `to` can often be
+ * cut. Half of the register bits of M are register bits of t's layout, the other half are register bits of `to`.
+ * Returns false if the two layouts have too few such bits. */
 static bool find_third(struct layout *out, const struct type *t, const struct layout *to)
 {
     const struct layout *from = t->layout;

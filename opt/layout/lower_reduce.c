@@ -287,8 +287,8 @@ static struct axis_bits bits_of_registers(const struct layout *l, int axis)
     return l->flip ? (struct axis_bits){0} : a;
 }
 
-/* If x is a < b or a > b, and y is a == b of the same values, builds and returns the comparison that is true if x
- * or y is true; else returns NULL. */
+/* x must be a < b or a > b, and y must be a == b of the same values. Builds and returns the comparison a <= b or a >=
+ * b, which is true if x or y is true. Returns NULL for other x and y. */
 static struct value *joined(struct builder *b, const struct value *x, const struct value *y)
 {
     static const enum pred weak[PRED_count] = {

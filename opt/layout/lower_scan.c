@@ -101,9 +101,9 @@ struct axis_share {
     int n[IN_offset];
 };
 
-/* Computes *x. Returns false if codegen cannot scan in layout l: if the axis bits are not in the order registers,
- * lanes, warps; if a bit of the layout changes an axis bit and other coordinate bits; or if two bits of the layout
- * change the same coordinate bit. */
+/* Computes *x. Returns false if codegen cannot scan in layout l. Codegen can scan if three conditions hold. The axis
+ * bits are in the order registers, lanes, warps. No bit of the layout changes both an axis bit and another coordinate
+ * bit. No two bits of the layout change the same coordinate bit. */
 static bool share_of(const struct layout *l, int axis, struct axis_share *x)
 {
     int low = axis_low(l, axis), next = low;

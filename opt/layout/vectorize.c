@@ -7,9 +7,9 @@
  * (consecutive elements in consecutive registers), and has 16 bytes at most. If the elements of a vector may have
  * different mask values, the access gets a `tail`: code that accesses the elements of a partly masked vector one by
  * one. But if the mask is computed from a loaded tile, the pass instead makes vectors so narrow that all elements
- * of a vector have the same mask value. For a comparison, which mostly computes a mask, and for a division, `same`
- * becomes the number of neighbouring registers that hold equal results, so that codegen computes these results
- * once, in one register. Needs: final layouts. Changes only attributes. */
+ * of a vector have the same mask value. The pass also sets the attribute `same` of comparisons (most of which compute
+ * masks) and of divisions. `same` is the number of neighbouring registers that hold equal results; codegen computes
+ * such results once, in one register. Needs: final layouts. Changes only attributes. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 

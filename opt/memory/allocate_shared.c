@@ -34,7 +34,7 @@ struct placement {
     struct func *func;
     VEC(struct buffer) buffers;
     struct map position; /* from an op to its position in the walk, + 1 */
-    /* from an op to the position, + 1, of the last op inside it; of the op itself if it has no regions */
+    /* from an op to the position, + 1, of the last op inside it, or of the op itself if it has no regions */
     struct map end;
     int next;
 };

@@ -68,8 +68,8 @@ typedef VEC(struct access) accesses;
 /* The threads that take part in a barrier: none (no barrier is needed), those of one warpgroup, or all. */
 enum meeting { NOBODY, GROUP, ALL };
 
-/* The cached result of a walk that went through a loop but inserted nothing: the accesses before and after the
- * loop, and the barriers that an inserting walk would insert. */
+/* The cached result of a walk through a loop without insertion: the accesses before and after the loop, and the
+ * barriers that a walk with insertion would insert. */
 struct known {
     accesses before, after;
     int nbarriers;
@@ -217,9 +217,9 @@ static void forget(accesses *list, enum meeting m)
     list->n = n;
 }
 
-/* Notes that copies or dots of the kind for which `wait` waits have ended: all copies or dots, or only the
- * oldest. A thread waits only for the bulk stores that it has started itself, so a bulk_wait with `group` covers
- * only the stores with `group`. */
+/* Notes that copies or dots of the kind for which `wait` waits have ended: all of them, or only the oldest. A thread
+ * waits only for the bulk stores that it has started itself, so a bulk_wait with `group` covers only the stores with
+ * `group`. */
 static void land(accesses *list, const struct op *wait)
 {
     const enum completion kind = op_awaits(wait);
@@ -355,7 +355,7 @@ static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
         meet(w, o, inside.largest, since);
 }
 
-/* Walks the regions of a loop, which execute alternately, any number of times. A `for` may execute no iteration, and
+/* Walks the regions of a loop. They execute alternately, any number of times. A `for` may execute no iteration, and
  * exits after its body. A `while` exits after its condition, which executes at least once. */
 static void walk_rounds(struct walker *w, struct op *o, accesses *since)
 {
@@ -523,8 +523,8 @@ const struct op *barrier_missing(struct func *f)
 }
 
 /* Erases the fence in front of o, another fence, if no asynchronous unit reads shared memory between them. A fence
- * waits for all copies of cp.async in flight, also for copies for later iterations (on an H200, SSD's states take
- * 25.6 us with the first fence, and 24.7 us without). */
+ * waits for all cp.async copies in flight, also for copies that only later iterations read. (On an H200, the kernel
+ * of SSD's states takes 25.6 us with the first fence, and 24.7 us without.) */
 static void drop_fence_before(struct op *o, void *ctx)
 {
     (void)ctx;

@@ -94,11 +94,11 @@ static void prefetch(struct builder *b, const struct row *r, struct value *start
 }
 
 /* Returns the prefetch distance in bytes: the size of the rows between the program's row and the prefetched row.
- * Returns 0 if the program should prefetch no row. A program has no request in flight during its reductions. The
- * longer the rows are, the fewer other programs share the SM and have requests in flight at that time. The wider
- * the elements are, the more bytes each of these programs has requested. If a program stores no row, it ends soon
- * after its row has arrived, and the next program on the SM loads at once. Prefetches made such kernels (sums,
- * variances and argmax of rows) 1 to 9 percent slower. */
+ * Returns 0 if the program should prefetch no row. A program has no request in flight during its reductions. If rows
+ * are long, few other programs share the SM and have requests in flight during that time. If elements are wide, each
+ * of these programs has requested many bytes. If a program stores no row, it ends soon after its row has arrived, and
+ * the next program on the SM loads at once. Prefetches made such kernels (sums, variances and argmax of rows) 1 to 9
+ * percent slower. */
 static int64_t bytes_ahead(const struct func *f, const struct type *tile)
 {
     int reductions = 0;

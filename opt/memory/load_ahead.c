@@ -99,11 +99,11 @@ static int factor_of(const struct op *loop, const struct contents *c, int regs, 
     return n;
 }
 
-/* Returns whether other CTAs on the SM compute while one CTA waits for its loads: whether an iteration's arithmetic
- * is long, and enough CTAs, with enough bytes in flight, fit on the SM. (The registers of the tiles that are live
- * throughout an iteration limit the number of CTAs.) In this case, loading ahead would cost more than it gains: the
- * registers of the tiles loaded ahead would reduce the number of CTAs. If threads wait for each other, all warps of a
- * CTA load at the same time, so one more CTA and twice as many bytes are necessary. */
+/* Returns whether other CTAs on the SM compute while one CTA waits for its loads. They do if an iteration's
+ * arithmetic is long, and if enough CTAs, with enough bytes in flight, fit on the SM. (The registers of the tiles
+ * that are live throughout an iteration limit the number of CTAs.) In this case, loading ahead would cost more than
+ * it gains: the registers of the tiles loaded ahead would reduce the number of CTAs. If threads wait for each other,
+ * all warps of a CTA load at the same time, so one more CTA and twice as many bytes are necessary. */
 static bool others_compute(const struct func *f, const struct op *loop, const struct contents *c)
 {
     const struct params *p = op_params(loop);

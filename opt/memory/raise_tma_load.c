@@ -40,7 +40,8 @@ struct candidate {
     struct tensor_map map;
     struct guards guards;
     const char *why; /* the reason why the load stays a load; NULL: the load becomes a copy */
-    /* If the load is a vector: the load of the tile with which its copy shares stages of a ring. Otherwise NULL. */
+    /* If the load is a vector, its copy shares stages of a ring with the copy of a tile: the load of that tile.
+     * Otherwise NULL. */
     const struct op *beside;
 };
 
@@ -152,8 +153,8 @@ struct spread {
     struct map seen;      /* from a value to the bit mask of its dimensions that have been visited */
 };
 
-/* Returns whether all ops that use v, directly or indirectly, keep elements with different indices along `dim` of v
- * separate, and the masks of all stores exclude the wrapped rows. */
+/* Returns whether no op that uses v, directly or indirectly, combines elements with different indices along `dim` of
+ * v, and the masks of all stores exclude the wrapped rows. */
 static bool stays_apart(struct spread *x, const struct value *v, int dim);
 
 static bool stays_apart_in_dot(struct spread *x, const struct op *o, int i, int dim)

@@ -7,9 +7,10 @@
  * The copy drops elements outside of the map's extents, so the copy needs no mask. If the order of the tile's
  * dimensions differs from their order in memory, a `trans` precedes the tensor_store. The copy ends some time after
  * the tensor_store, and is not ordered with other accesses. So the rewrite is legal only if no other store writes the
- * same bytes, and if no later op reads memory (except tensor_load, for which raise_tma_load has added guards) or
- * signals other programs. Some conditions are known only at launch, for example that addresses and strides are
- * aligned. These conditions become guards; if a guard fails, the launch uses a variant without such stores.
+ * same bytes, and no later op reads memory or signals other programs. (A later tensor_load is allowed, because
+ * raise_tma_load has added guards for it.) Some conditions are known only at launch, for example that addresses and
+ * strides are aligned. These conditions become guards; if a guard fails, the launch uses a variant without such
+ * stores.
  *
  * The pass rewrites only stores of results of asynchronous dots, because only such stores become faster: ordinary
  * stores in the layout of a dot's accumulator do not coalesce. Needs: traced ops. Leaves: the ops that computed

@@ -6,9 +6,9 @@
  *     %q = to_shared          8 KB    |
  *     for { ... %q ... }              | 8 KB again, not 16
  *
- * A buffer is live from the op that makes it to the last op of its block that uses it or contains an op that uses it.
- * The result is an estimate: allocate_shared.c may need more bytes, because it aligns buffers, leaves gaps, and keeps
- * a buffer until the wait for the dot or copy that reads it. */
+ * A buffer is live from the op that makes it to the last op of the same block that uses the buffer or contains a
+ * user. The result is an estimate: allocate_shared.c may need more bytes, because it aligns buffers, leaves gaps, and
+ * keeps a buffer until the wait for the dot or copy that reads it. */
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 

@@ -232,10 +232,10 @@ static void move_readers(const struct value *v, struct op *at)
 }
 
 /* Moves the loads of a pair's second iteration, which starts with `second`, in front of the last load of the first
- * iteration. Moves the ops of the second iteration that read only old values, which the loads replace, in front of the
- * first iteration's wait: the scheduler keeps ops in front of a wait, so a load can write the old value's register.
- * ptxas often gives all loads of a loop the same scoreboard, so that the first reader of a loaded value also waits for
- * the newest load. */
+ * iteration. Also moves the readers of the old values, which these loads replace, in front of the first iteration's
+ * wait. The scheduler moves no op across a wait, so each load can then write the old value's register. The reason for
+ * the moves: ptxas often gives all loads of a loop the same scoreboard, so that the first reader of a loaded value
+ * also waits for the newest load. */
 static void gather_loads(struct op *second)
 {
     enum { MOST = 32 };
@@ -255,7 +255,8 @@ static void gather_loads(struct op *second)
 }
 
 /* Builds the loop over pairs of iterations. x holds the carried values, the crossing values, and the number of the
- * next iteration to finish: on entry their values in front of the loop, on return their values behind the loop. */
+ * next iteration to finish. On entry, these are the values in front of the loop; on return, the values behind the
+ * loop. */
 static void build_pairs(struct alternation *a, struct builder *b, struct value **x, struct value **other)
 {
     const int n = a->loop->nresults, all = n + a->crossing.n + 1;

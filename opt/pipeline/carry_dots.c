@@ -19,13 +19,13 @@
  * dot anyway, because dots end in the order in which they start. So the wait costs nothing, and tensor cores run from
  * one iteration into the next.
  *
- * The pass rewrites a loop of at least LEAST_DOTS dots if these conditions hold. The body has no branches: if a branch
- * computes the dot's operand (keep_maximum.c), its registers change in the arms. The loop does nothing with the last
- * dot's accumulator but carry it. Threads write no buffer that the dot reads. Only releases of stages follow the wait
- * for the dot, and the rings of these stages have several stages: the producer fills a stage for the first dot before
- * the loop releases the last dot's stage. Loops of two dots belong to overlap_dots.c. In loops of three dots the gain is
- * smaller than the noise: attention backward's loop for dQ, D = 64, took 1.6 percent more and 1.5 percent less. Needs:
- * layouts. */
+ * The pass rewrites a loop of at least LEAST_DOTS dots if these conditions hold. The body has no branches: if a
+ * branch computes the dot's operand (keep_maximum.c), the operand's registers change in the arms. The loop does
+ * nothing with the last dot's accumulator but carry it. Threads write no buffer that the dot reads. Only releases of
+ * stages follow the wait for the dot. The rings of these stages have several stages, because the producer must fill a
+ * stage for the first dot before the loop releases the last dot's stage. Loops of two dots belong to overlap_dots.c.
+ * In loops of three dots the gain is smaller than the noise: the measured times of attention backward's loop for dQ,
+ * D = 64, changed by +1.6 and -1.5 percent. Needs: layouts. */
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
@@ -109,9 +109,9 @@ static bool find_releases(struct carried_dot *c)
     return true;
 }
 
-/* Returns whether the accumulators that the loop carries, those of the next iteration's first dots, and the operand of
- * the dot in flight fit into a thread's registers. If the roles have no limits, the number of CTAs on an SM, and so the
- * number of registers, is not known yet. */
+/* Returns whether a thread's registers suffice for the accumulators that the loop carries, the accumulators of the
+ * next iteration's first dots, and the operand of the dot in flight. If the roles have no limits, the number of CTAs
+ * on an SM, and so the number of registers, is not known yet. */
 static bool has_registers(const struct carried_dot *c)
 {
     const struct func *f = c->loop->block->func;
@@ -133,7 +133,7 @@ static bool plan(struct carried_dot *c)
            has_registers(c);
 }
 
-/* Builds copies of the releases, each for the stage in `stages`, that have an effect if `on` is true. */
+/* Builds copies of the releases for the stages in `stages`. The copies have an effect only if `on` is true. */
 static void build_releases(const struct carried_dot *c, struct builder *b, struct value **stages,
                            struct value *on)
 {
@@ -147,7 +147,8 @@ static void build_releases(const struct carried_dot *c, struct builder *b, struc
     }
 }
 
-/* Builds the wait for the dot in flight, sum, that reads operand a from registers (NULL: from a buffer). */
+/* Builds the wait for the dot in flight, `sum`. `a` is the operand that this dot reads from registers; NULL: there is
+ * none. */
 static struct op *build_wait(struct builder *b, struct value *sum, struct value *a)
 {
     struct value *x[] = {sum, a};

@@ -18,8 +18,8 @@
  *
  * Tensor cores then run the second dot during the arithmetic of the next iteration. The pass splits the body into two
  * parts. The early part computes the second dot's operand. The late part consists of the second dot and of the ops
- * that compute its accumulator. The split is legal if the early part uses no value of the late part, and if only the
- * two dots and their barriers have side effects, in the order of the array `expected`. The loop carries the values of
+ * that compute its accumulator. The split is legal if the early part uses no value of the late part. Only the two
+ * dots and their barriers may have side effects, in the order of the array `expected`. The loop carries the values of
  * the early part that the late part uses, here %p and %a. The registers of the second dot's operand must not change
  * until that dot has ended, so the pass makes the operand an operand and a result of the wait for that dot.
  *
@@ -43,7 +43,7 @@
  *
  * Without staggering, all warpgroups would reach their arithmetic at the same time, and the tensor cores would idle
  * during this arithmetic. Warpgroups that start at the same time stay close together. In an attention kernel on an
- * H200, whose iterations take about 2850 cycles, two warpgroups were 358 cycles apart without staggering, and 1025
+ * H200, an iteration takes about 2850 cycles; two warpgroups were 358 cycles apart without staggering, and 1025
  * cycles apart with staggering. TFLOP/s of attention (64 heads of 4096 rows, f16):
  *
  *     staggered                  never   once per tile   in every iteration
@@ -264,8 +264,8 @@ static bool has_registers(const struct rotation *r)
     return needed <= consumer_regs(f);
 }
 
-/* Returns whether v is a tile of which each register holds several elements. If an element has 32 bits, the second
- * dot would need a copy of the tile in other registers. */
+/* Returns whether v is a tile, and each of its registers holds several elements. If an element has 32 bits, the
+ * second dot would need a copy of the tile in other registers. */
 static bool is_packed_tile(const struct value *v)
 {
     return v->type->kind == TY_tile && type_elem_bytes(v->type) < 4;
@@ -321,8 +321,9 @@ static int first_copy(const struct rotation *r, int wait)
 /* Returns the number of stages of the second dot's ring minus the number of stages that this ring needs. If the
  * result is negative, the producer could deadlock. The ring needs a stage for the second dot of this iteration, which
  * still reads its stage while the producer copies for the first dot of the next iteration. The ring needs one more
- * stage if the producer copies for the second dot before it copies for the first dot: the second dot of the next
- * iteration then holds a stage, too. Returns 0 if there is no producer, or if both dots wait for the same copies. */
+ * stage if the producer copies for the second dot before it copies for the first dot. In that case, the second dot of
+ * the next iteration holds a stage, too. Returns 0 if there is no producer, or if both dots wait for the same
+ * copies. */
 static int spare_stages(const struct rotation *r)
 {
     int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);
@@ -647,7 +648,7 @@ static bool visit(struct block *b, bool is_staggered);
 
 /* Visits the regions of o. Of an `if`, only one region runs, so warpgroups that one region staggers are not staggered
  * in the other region. The regions of other ops count as executed one after the other. Returns whether warpgroups are
- * staggered behind o: whether they were staggered before o, or some region of o staggers them. */
+ * staggered behind o, because they were staggered before o, or because some region of o staggers them. */
 static bool visit_regions(struct op *o, bool is_staggered)
 {
     bool any = is_staggered;

@@ -72,9 +72,9 @@ static bool find_loops(struct epilogue *d, const struct op *roles)
            d->ndots == 1;
 }
 
-/* Finds the stores of pieces behind the loop over K. Returns false if there are fewer than two pieces. In front of
- * the pieces, each op must be pure, a load, a wait for dots or an arrival; otherwise the function returns false.
- * Returns false also if an op between or behind the pieces is not pure. */
+/* Finds the stores of pieces behind the loop over K. Returns false if there are fewer than two pieces, or if another
+ * op is in the way: in front of the pieces, only pure ops, loads, waits for dots and arrivals are allowed; between
+ * and behind the pieces, only pure ops. */
 static bool find_pieces(struct epilogue *d)
 {
     struct piece p = {0};
@@ -134,7 +134,7 @@ static bool fits(const struct epilogue *d, const struct op *roles)
 
 /* -- the coordinates of pieces -- */
 
-/* Finds `root` and a constant *more, so that v is their sum. Returns `root`. */
+/* Splits v into a sum of a value and the constant *more. Returns the value. */
 static struct value *root_of(struct value *v, int64_t *more)
 {
     int64_t c;

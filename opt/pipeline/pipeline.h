@@ -12,16 +12,16 @@
 
 /* -- warp_specialize.c, producer_slice.c -- */
 struct op *func_roles(const struct func *f); /* returns the function's op `warps`, or NULL */
-/* Returns the number of registers that a thread of the consumers may use: the limit of its role or, if the role has
- * no limit, the number with which two CTAs fit on an SM. */
+/* Returns the number of registers that a thread of the consumers may use. This is the limit of its role. If the role
+ * has no limit, it is the number with which two CTAs fit on an SM. */
 int consumer_regs(const struct func *f);
 bool is_over_programs(const struct op *o); /* whether o is the loop over the programs of a CTA (persistent_grid.c) */
 /* Returns whether a producer warp could compute these coordinates and copy the tile of `load`. Only such a load may
  * become a tensor_load. */
 bool producer_can_copy(const struct op *load, struct value *const *coords, int ncoords);
 enum { STAGE_ALIGN = 128 }; /* a tensor map copies to a multiple of this number of bytes in shared memory */
-/* Returns the last dot of v's block of which the block computes operand a or b from v, by elementwise ops, shape ops
- * and conversions. Returns NULL if v has other users too, or if there is no such dot. */
+/* Returns the last dot of v's block whose operand a or b is computed from v by elementwise ops, shape ops and
+ * conversions of this block. Returns NULL if v has other users too, or if there is no such dot. */
 const struct op *dot_computed_from(const struct value *v);
 
 /* -- plan_copies.c -- */
@@ -29,9 +29,9 @@ const struct op *dot_computed_from(const struct value *v);
  * the tile in a layout of its own. Such loads are, in a loop with a dot, the loads of vectors, and the loads of tiles
  * that elementwise ops combine with the result of a dot. */
 bool readers_choose_layout(const struct op *o);
-/* Returns whether o is the load of a vector that pipeline_loops will probably copy to shared memory, and whether
- * several threads would copy the same elements if the vector had layout l. Such a load should have another layout,
- * because the readers can load the vector from shared memory in any layout. */
+/* Returns whether o loads a vector that pipeline_loops will probably copy to shared memory, and several threads would
+ * copy the same elements if the vector had layout l. Such a load should have another layout, because the readers can
+ * load the vector from shared memory in any layout. */
 bool repeats_staged_vector(const struct op *o, const struct layout *l);
 
 /* -- warp_specialize.c -- */

@@ -58,7 +58,7 @@
  *       yield ..., %done, ...
  *
  * If a producer warp copies the other operand of this dot, the dot also waits for the producer's mbarrier. The
- * release of the previous dot's stage of the producer's ring is then behind the wait for that dot, too. */
+ * release of the producer's stage that the previous dot has read is then behind the wait for that dot, too. */
 #include "ir/target/fragments.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
@@ -279,8 +279,8 @@ static void read_ring(struct staged *x, struct value *stage)
     }
 }
 
-/* Moves the wait for the previous dot behind the loop's dot. The release of the stage of the producer's ring that the
- * previous dot has read follows the wait, and moves too. */
+/* Moves the wait for the previous dot behind the loop's dot. The release behind the wait moves too: it releases the
+ * stage of the producer's ring that the previous dot has read. */
 static void move_wait(struct copy_plan *p)
 {
     struct value *sum = op_opnd(p->wait, 0);
@@ -367,10 +367,10 @@ static void await_late(struct copy_plan *p)
     await_copies(&b, 1, fenced);
 }
 
-/* If the loop computes an operand of an asynchronous dot, moves the copies ahead, the ops from `first` to `last`, behind
- * the store of this operand. The fence behind the store waits for all copies in flight, so copies that start in front
- * of the fence would take part of the time of each iteration. Copies only one iteration ahead stay in front of the
- * store: otherwise they would have less time than most copies take. */
+/* If the loop computes an operand of an asynchronous dot, moves the copies ahead (the ops from `first` to `last`)
+ * behind the store of this operand. The fence behind the store waits for all copies in flight, so copies that start
+ * in front of the fence would lengthen each iteration. Copies only one iteration ahead stay in front of the store:
+ * otherwise they would have less time than most copies take. */
 static void copy_behind_store(struct copy_plan *p, struct op *first, const struct op *last)
 {
     struct op *store = p->body->last;

@@ -70,9 +70,9 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
 }
 
 /* Returns whether the users of the load compute operands of dots, through ops that `way` permits. With OTHERS, the
- * function returns true for any tile unless its first use is the loop's yield. Sets *target to the value whose type
- * decides the layout of the ring. This value is the buffer that an asynchronous dot reads, if there is one; otherwise
- * the converted tile, if all users are conversions; otherwise the loaded tile. */
+ * function returns true for any tile, unless the first use of the tile is the loop's yield. Sets *target to the value
+ * whose type decides the layout of the ring. This value is the buffer that an asynchronous dot reads, if there is
+ * one; otherwise the converted tile, if all users are conversions; otherwise the loaded tile. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
@@ -520,8 +520,8 @@ static const struct type *ring_of(struct copy_plan *p, const struct staged *x, i
     return type_shared(p->module, type_elem(t), t->rank, t->shape, t->layout, nstages);
 }
 
-/* Returns the op through which a dot reads the tile, if another dot of the iteration computes that dot's other operand;
- * else NULL. */
+/* Returns the op through which a dot reads the tile, if the dot's other operand is computed from another dot of the
+ * iteration; else NULL. */
 static struct op *late_read(const struct op *load)
 {
     struct op *read = only_user(op_result(load));

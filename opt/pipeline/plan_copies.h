@@ -25,7 +25,9 @@ struct copy_plan {
     struct op *loop;
     struct block *body;
     int nstages;  /* the number of buffers of each ring */
-    int nahead;   /* copies are so many iterations ahead: nstages - 1, or all iterations, and then nstages */
+    /* the number of iterations whose copies are in front of the loop: nstages - 1, or nstages if these are all
+     * iterations */
+    int nahead;
     int64_t step; /* the loop's step, a constant */
     VEC(struct staged) loads;
     struct op

@@ -11,12 +11,12 @@
  * loops around its batches request, or as many as fit into shared memory. If all batches of a ring are outside of
  * loops, the ring has one stage. If inner loops read the tiles, as attention's loop over K and V reads the tile of Q,
  * the ring has at most warp_specialize_outer_stages stages. With two stages, the copy of the next tile overlaps these
- * loops. Two batches share a ring if neither batch is in a loop around the other batch, and if corresponding tiles
- * have equal ranks and element types (one batch may have vectors in addition). For example, the two loops of causal
- * attention, with and without a mask, share rings; if one loop has smaller tiles, its tiles use the start of each
- * buffer. A vector from which the loop computes an operand of a dot goes through the ring of the dot's other operand.
- * The plan also says which dots stay in flight, and which readers load a tile into registers instead of reading it
- * from the ring. The plan changes no op. */
+ * loops. Two batches share a ring under two conditions. Neither batch is in a loop around the other batch.
+ * Corresponding tiles have equal ranks and element types (one batch may have vectors in addition). For example, the
+ * two loops of causal attention, with and without a mask, share rings; if one loop has smaller tiles, its tiles use
+ * the start of each buffer. A vector from which the loop computes an operand of a dot goes through the ring of the
+ * dot's other operand. The plan also says which dots stay in flight, and which readers load a tile into registers
+ * instead of reading it from the ring. The plan changes no op. */
 #include "opt/pipeline/plan_rings.h"
 
 #include "ir/target/fragments.h"
@@ -58,7 +58,7 @@ bool op_leads_to_dot(const struct op *o)
            o->code == OP_expand_dims || o->code == OP_reshape;
 }
 
-/* Sets *last to the last dot of block b of which b computes an operand from v. Returns false if v has a user outside
+/* Sets *last to the last dot of block b with an operand that b computes from v. Returns false if v has a user outside
  * the block, or a user that is neither such a dot nor an op that leads to one (op_leads_to_dot, trans, to_shared). */
 static bool find_dot_from(const struct value *v, const struct block *b, int depth, const struct op **last)
 {
@@ -284,8 +284,8 @@ static void choose_rings(struct ring_plan *p)
     }
 }
 
-/* Returns the number of stages that the batch's loop asks for. If no loop runs the loop repeatedly, the stages beyond the
- * number of its iterations would stay empty. */
+/* Returns the number of stages that the batch's loop asks for. If the loop is in no other loop, it gets at most one
+ * stage for each iteration: further stages would stay empty. */
 static int stages_asked(const struct ring_plan *p, const struct batch *g)
 {
     const struct params *params = p->func->module->params;

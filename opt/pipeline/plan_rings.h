@@ -28,8 +28,8 @@ struct batch {
     int ring;    /* the number of its ring; takes of batches that share a ring have the same elements */
     int ncopied; /* while the producer is built: the number of takes whose copies are built */
     struct op *first;    /* the first reader of its tiles */
-    /* Some reader loads a tile into registers. Vectors from which the block computes an operand of a dot of the batch
-     * do not count: each warp has read such a vector before its part of the dot starts. */
+    /* Some reader loads a tile into registers. A vector does not count if the block computes an operand of the
+     * batch's dot from it: each warp has read such a vector before its part of the dot starts. */
     bool into_registers;
     /* the wait for the block's only dot, if this dot stays in flight while the next dot starts, or NULL */
     struct op *wait;
@@ -62,7 +62,7 @@ struct ring_plan {
 /* Plans the rings of f. If the plan has no batches, the function needs no producer. */
 void plan_rings(struct ring_plan *p, struct func *f);
 /* Returns the type of a view of one stage of t's buffer, in which dimension d is dimension by[d] of the tile. Sets
- * order[d] to the dimension of the buffer that dimension d of the view is. */
+ * `order`: dimension d of the view is dimension order[d] of the buffer. */
 const struct type *take_view(struct module *m, const struct take *t, const int *by, int *order);
 /* Returns whether a precedes b in the same block, or is the same op as b. */
 bool op_is_before(const struct op *a, const struct op *b);

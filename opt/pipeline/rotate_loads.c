@@ -110,9 +110,9 @@ struct value *load_mask(struct builder *b, struct value *mask, struct value *liv
     return mask ? build_binary(b, OP_and, mask, live) : live;
 }
 
-/* Computes v, with the arguments of the loop's body replaced by their values in `map`. If `map` has no value for an
- * argument, the function computes the value that an iteration yields for the argument; in this iteration, arguments
- * have their values in `now`. If `now` is NULL, the argument stays as it is. */
+/* Computes v, with the arguments of the loop's body replaced by their values in `map`. For an argument without a
+ * value in `map`, the function computes the value that an iteration yields for the argument. `now` holds the values
+ * of the arguments in this iteration. If `now` is NULL, the argument stays as it is. */
 static struct value *compute(const struct rotation *r, struct builder *b, struct map *map, struct map *now,
                              struct value *v)
 {

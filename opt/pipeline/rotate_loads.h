@@ -21,7 +21,8 @@ bool fits_ahead(const struct module *m, const struct layout *l);
  * memory. */
 bool can_rotate_load(const struct op *load);
 /* If only later iterations of the `for` around the load use its result, returns the carried value that the result
- * replaces: the load can write the registers of this value once the iteration has read it. Otherwise returns NULL. */
+ * replaces. The load can write the registers of this value once the iteration has read the value. Otherwise returns
+ * NULL. */
 const struct value *value_replaced_by(const struct op *load);
 /* Returns whether o only changes the shape of values, so that its result needs no registers of its own. */
 bool passes_registers(const struct op *o);

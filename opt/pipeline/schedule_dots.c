@@ -82,8 +82,8 @@ struct node {
 /* A value in registers. */
 struct held {
     int regs;
-    /* readers: the number of nodes that read the value, plus its uses behind the segment, which are never placed;
-     * to_come: the number of readers that are not placed yet */
+    /* readers: the number of nodes that read the value, plus the number of uses behind the segment. to_come: the
+     * number of readers that are not placed yet; uses behind the segment are never placed. */
     int readers, to_come;
 };
 
@@ -408,9 +408,9 @@ static int most_regs(const struct func *f, int ctas)
 }
 
 /* Returns the maximum number of registers that may be live. In a CTA of one warpgroup, this number exceeds the
- * registers of a thread by a few, because spilling a few registers costs less time than tensor cores lose while they
- * wait for arithmetic. In a CTA of several warpgroups, another warpgroup uses the tensor cores during this time, so
- * the number leaves registers for values that ptxas adds. */
+ * registers of a thread by a few. Spilling a few registers costs less time than tensor cores lose while they wait for
+ * arithmetic. In a CTA of several warpgroups, another warpgroup uses the tensor cores during this time, so the number
+ * leaves registers for values that ptxas adds. */
 static int regs_allowed(const struct func *f, int ctas)
 {
     const struct params *p = f->module->params;
@@ -730,10 +730,10 @@ static int peak_in_program_order(struct segment *s)
     return peak;
 }
 
-/* Finds an order for which the allowed registers suffice. Where program order already needs more registers than two
- * CTAs leave, only one CTA runs on an SM anyway, and its registers are allowed. Dots that start early may leave too
- * few registers for the ops behind them. In this case the function tries again with a lower limit for early dots, so
- * that fewer dots start early. Returns false if there is no such order. */
+/* Finds an order for which the allowed registers suffice. If program order already needs more registers than two CTAs
+ * on an SM leave, only one CTA runs there anyway, and all its registers are allowed. Dots that start early may leave
+ * too few registers for the ops behind them. In this case the function tries again with a lower limit for early dots,
+ * so that fewer dots start early. Returns false if there is no such order. */
 static bool find_order(struct segment *s)
 {
     enum { PARTS = 8 };

@@ -362,8 +362,8 @@ static void leave_one_in_flight(struct batch *g, struct ring *r)
     advance(&b, r);
 }
 
-/* Returns whether the ring is used again behind the loop: by a later batch, or in the next iteration of a loop
- * around this loop. */
+/* Returns whether the ring is used again behind the loop, by a later batch or in the next iteration of an outer
+ * loop. */
 static bool goes_on(const struct specialize *w, const struct batch *g, const struct op *loop)
 {
     const struct batch *last = g;

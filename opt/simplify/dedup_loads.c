@@ -94,9 +94,9 @@ static void start(struct dedup *t, struct value *v, struct value *first)
         *map_at_ptr(&t->copy, v) = first;
 }
 
-/* If the `for` whose body contains the load carries the load's pointers, and keep_first can build the initial pointers
- * of the first elements of runs, makes the loop also carry these pointers. The load uses these pointers only if
- * keep_first can also build the pointers that the body yields. */
+/* Handles a load whose pointers are carried by the `for` that contains it. If keep_first can build the initial
+ * pointers of the first elements of runs, makes the loop also carry these pointers. The load uses these pointers only
+ * if keep_first can also build the pointers that the body yields. */
 static void carry(struct dedup *t, const struct op *load)
 {
     struct value *v = op_opnd(load, 0);

@@ -695,8 +695,8 @@ static bool can_broadcast(const struct type *from, const struct type *to)
 }
 
 /* Rewrites (x op y) op z as x op (y op z), where y and z are splats or broadcasts of smaller values. One of y and z
- * must be broadcastable to the shape of the other, in which y op z is then computed. The op is xor or, under
- * fp_reassoc because the rounding changes, a product of floats. */
+ * must be broadcastable to the shape of the other; y op z then has this shape. The op is xor or a product of floats.
+ * A product changes its rounding, so it needs fp_reassoc. */
 static struct value *join_repeated(struct builder *b, const struct op *o)
 {
     bool scales = o->code == OP_mul && b->func->fp_reassoc && !type_is_int(op_result(o)->type);

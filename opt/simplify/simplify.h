@@ -35,8 +35,8 @@ void loop_inline(struct op *loop); /* replaces a loop by the body of its first i
 /* -- unroll.c -- */
 /* Computes the number of iterations of a `for`. Returns false if the bounds or the step are not constant. */
 bool loop_trips(const struct op *loop, int64_t *trips);
-/* Builds, before `loop`, a loop each of whose iterations runs `factor` iterations of `loop`, and returns the new
- * loop. Then `loop` runs the remaining iterations, or is erased if constant bounds show that none remain. If
+/* Builds a new loop before `loop`, and returns the new loop. An iteration of the new loop runs `factor` iterations of
+ * `loop`. Then `loop` runs the remaining iterations, or is erased if constant bounds show that none remain. If
  * constant bounds show that `loop` runs fewer than `factor` iterations, returns `loop` unchanged. */
 struct op *loop_unroll(struct op *loop, int64_t factor);
 

@@ -19,10 +19,10 @@
  * The other loads of these loops (for example of weights) move to directly after the first load of a shared tile,
  * as far as registers allow. All loads are then in flight together, instead of starting after each reduction.
  *
- * The pass does not change kernels with dots: in such kernels, copies by tensor maps, which need other guards, are
- * faster. Nor does the pass change kernels during which other programs may change memory (atomics, volatile loads,
- * inline assembly). Needs: traced ops after cse, so that equal bounds are one value. Leaves: the ops of the first
- * iterations, for fold. */
+ * The pass does not change kernels with dots: in such kernels, copies by tensor maps are faster, and they need other
+ * guards. The pass does not change kernels during which other programs may change memory (atomics, volatile loads,
+ * inline assembly) either. Needs: traced ops after cse, so that equal bounds are one value. Leaves: the ops of the
+ * first iterations, for fold. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -53,8 +53,8 @@ static bool is_among(const struct single_trip *x, const struct op *loop)
     return loop && is_single_trip(x->t, loop);
 }
 
-/* Returns the value to which v is equal if each of the loops runs a single iteration: replaces carried values by
- * their initial values, and results of loops by the values that the bodies yield. */
+/* Returns the value to which v is equal if each of the loops runs a single iteration. To find it, replaces carried
+ * values by their initial values, and results of loops by the values that the bodies yield. */
 static const struct value *origin(const struct single_trip *x, const struct value *v)
 {
     for (;;) {

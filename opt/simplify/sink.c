@@ -8,12 +8,12 @@
  *     }                                                  %c = addptr %p, %o
  *     store %c, %x                                       store %c, %x
  *
- * A pure op moves to directly before its first user if a loop is between the two ops. The op's operands, live
- * throughout the loop, must take no more registers than its results would take. The pass walks from the end of the
- * block to its start, so that users move before the ops that compute their operands. Ops do not move past a loop that
- * waits for other programs (a lock): the other programs may wait for the code after that loop. If a dot is still in
- * flight after the loop, scalars move before the wait for this dot, so that threads compute them while the dot runs.
- * Needs: layouts. */
+ * A pure op moves to directly before its first user if a loop is between the two ops. The op's operands then stay
+ * live throughout the loop, so they must take no more registers than the op's results. The pass walks from the end of
+ * the block to its start, so that users move before the ops that compute their operands. Ops do not move past a loop
+ * that waits for other programs (a lock): the other programs may wait for the code after that loop. If a dot is still
+ * in flight after the loop, scalars move before the wait for this dot, so that threads compute them while the dot
+ * runs. Needs: layouts. */
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -94,7 +94,7 @@ static bool is_kept_for(const struct sink *s, const struct value *v, const struc
     return false;
 }
 
-/* Returns how many more registers o's operands would keep live throughout the loop if o moved to directly before
+/* Returns how many more registers o's operands would occupy throughout the loop if o moved to directly before
  * `user`. */
 static int cost_of(const struct sink *s, const struct op *o, const struct op *user)
 {
@@ -137,9 +137,9 @@ static bool waits_for_others(struct op *loop)
     return waits;
 }
 
-/* Returns whether an op may move to before `wait`, a wait for a dot, without taking the registers of the dot's
- * operand a, which must keep their values until the wait. These registers keep their values if operand a is also an
- * operand of the wait. If the dot reads operand a from shared memory, there are no such registers. */
+/* Returns whether an op may move to before `wait`, a wait for a dot. If the dot reads operand a from registers, the
+ * moved op must not take these registers before the wait. It cannot if operand a is also an operand of the wait. If
+ * the dot reads operand a from shared memory, there are no such registers. */
 static bool keeps_operand(const struct op *wait)
 {
     const struct op *dot = op_opnd(wait, 0)->def;
@@ -183,8 +183,8 @@ static bool goes_along(const struct sink *s, const struct op *o)
     return map_get_ptr(&s->along, o) && *map_get_ptr(&s->along, o);
 }
 
-/* Returns whether o is a scalar each of whose users is after the next loop, or is itself a scalar that will move
- * to after the next loop. */
+/* Returns whether o is a scalar, and each user of o is after the next loop or is a scalar that will move to after
+ * that loop. */
 static bool is_wanted_behind(const struct sink *s, const struct op *o)
 {
     bool wanted = can_move(o) && !type_is_tile(op_result(o)->type) && op_result(o)->uses;
