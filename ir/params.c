@@ -37,7 +37,7 @@ static int find(const char *name)
 
 static bool shares_word(const char *name, const char *word, size_t n)
 {
-    for (const char *at = name; at; at = strchr(at, '_'), at += at != NULL)
+    for (const char *at = name; at; at = strchr(at, '_'), at = at ? at + 1 : NULL)
         if (strncmp(at, word, n) == 0 && (at[n] == '_' || !at[n]))
             return true;
     return false;

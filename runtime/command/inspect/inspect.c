@@ -193,19 +193,19 @@ int inspect_file(const struct given *g, char *path, const neso_compile_options *
     if (!text)
         return complain("cannot read %s: %s", path, strerror(errno));
     const char *kernel = colons ? colons + 2 : NULL;
-    if (launches_choose(g, path, text, length, &launches, &kernel, &chosen) != GOOD) {
+    int result = launches_choose(g, path, text, length, &launches, &kernel, &chosen);
+    if (result == GOOD && neso_context_create(NULL, &context) != NESO_OK)
+        result = complain("out of memory");
+    if (result != GOOD) {
+        launches_free(&launches);
         free(text);
         return BAD;
-    }
-    if (neso_context_create(NULL, &context) != NESO_OK) {
-        free(text);
-        return complain("out of memory");
     }
     struct beside beside;
     beside_open(&beside, path);
     neso_status status = neso_module_from_files(context, path, text, length, beside_find, &beside, &module);
     beside_close(&beside);
-    int result = report(g, context, status);
+    result = report(g, context, status);
     if (status == NESO_OK) {
         const char *slash = strrchr(path, '/');
         snprintf(b.file, sizeof b.file, "%s", slash ? slash + 1 : path);

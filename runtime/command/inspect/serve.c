@@ -42,7 +42,7 @@ struct request {
 static const char *find_header(const char *headers, const char *name)
 {
     size_t n = strlen(name);
-    for (const char *s = headers; s && *s; s = strchr(s, '\n'), s += s != NULL)
+    for (const char *s = headers; s && *s; s = strchr(s, '\n'), s = s ? s + 1 : NULL)
         if (strncasecmp(s, name, n) == 0 && s[n] == ':')
             return s + n + 1 + strspn(s + n + 1, " ");
     return NULL;

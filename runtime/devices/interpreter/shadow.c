@@ -113,7 +113,7 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
         if (shadows_in(f, from[i]))
             memcpy(at, shadows_in(f, from[i]), (size_t)elems[i] * sizeof *at);
     at = all;
-    for (int i = 0; i < n; at += all ? elems[i] : 0, i++) {
+    for (int i = 0; i < n; at = all ? at + elems[i] : NULL, i++) {
         struct shadow *out = shadows_in(f, to[i]);
         const struct shadow *in = all ? at : shadows_in(f, from[i]);
         if (out && in && shadows_in(f, from[i]))
