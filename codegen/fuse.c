@@ -204,10 +204,12 @@ static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
 }
 
 /* Computes min(max(x, 0), 1) with .sat, if x is a sum or an fma of f32 with a constant. .sat turns NaN into +0, as
- * max(NaN, 0) does. The two might differ for -0, but a sum with a nonzero constant is never -0. */
+ * max(NaN, 0) does. .sat and max might differ for -0. A sum with a nonzero constant is never -0. An fma with a
+ * constant of at least 2^-100 is never -0 either: an exact result below the least f32, 2^-149, is possible only beside
+ * a smaller constant. */
 static void fuse_clamp(struct peep *p, const struct mblock *b, struct insn *in)
 {
-    enum { ONE = 0x3f800000 };
+    enum { ONE = 0x3f800000, LEAST_FOR_FMA = 0x0d800000 /* 2^-100 */ };
     if (in->form.type != PT_f32 || in->form.mods[0] || in->guard >= 0 || !opnd_is_imm(in->opnds[2], ONE))
         return;
     const struct insn *max = only_for(p, b, in->opnds[1], INSN_max);
@@ -219,7 +221,7 @@ static void fuse_clamp(struct peep *p, const struct mblock *b, struct insn *in)
         sum->guard >= 0 || sum->form.mods[0] != MOD_rn || sum->form.mods[1])
         return;
     struct opnd last = sum->opnds[sum->nopnds - 1];
-    if (!is_imm(last) || !(last.i & INT32_MAX))
+    if (!is_imm(last) || (last.i & INT32_MAX) < (sum->form.code == INSN_fma ? LEAST_FOR_FMA : 1))
         return;
     struct opnd *x = NEW_ARRAY(p->m->arena, sum->nopnds, struct opnd);
     memcpy(x, sum->opnds, (size_t)sum->nopnds * sizeof *x);

@@ -6,8 +6,8 @@
  * Reading order: passes.c (the order of the passes), properties.h and contracts.c (the check of that order),
  * explain.h and decisions.h (--explain), cost.c (estimates of registers, CTAs and cycles), stepdown.c (kernels that
  * need too much shared memory), variants.h (kernels that serve only some launches). Then come the folders; in each,
- * read the header first: analysis/, simplify/, layout/, memory/, pipeline/. The passes of grid/ change which CTA runs
- * which program.
+ * read the main header first: analysis/analysis.h, simplify/simplify.h, layout/layouts.h, memory/memory.h,
+ * pipeline/pipeline.h. The passes of grid/ change which CTA runs which program.
  *
  * The invariants of a scheduled function on which codegen relies:
  *   - No layout has replicated registers. Several lanes or warps may hold the same element; only one of them, the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* maximum_weights.c: decides whether a loop that carries the maximum of rows may use other numbers instead of the
- * maximum.
+/* maximum_weights.c: decides whether a loop that carries the maximum of each row, as an online softmax does, would
+ * compute the same results in exact arithmetic with any other finite number for each row.
  *
  *     for carry(%m, %l, %acc) {
  *       %n = max %m, (reduce %s axis=1 {max})
@@ -315,8 +315,8 @@ static const struct weight *weight_of_rows(struct weights *w, const struct type 
     return the_weight(w, &x);
 }
 
-/* Converts the weight at the end of an iteration to the weight at the start of the next iteration, or the
- * reverse. */
+/* Returns the weight at the start of the next iteration of a carried value that has weight a at the end of this
+ * iteration: the number of this iteration is the previous number of the next. */
 static const struct weight *turned(struct weights *w, const struct weight *a)
 {
     struct weight x = *a;

@@ -113,7 +113,8 @@ static void learn(struct known *k, const struct value *v)
         k->at[k->n++] = v;
 }
 
-/* Returns whether the known values determine v. Values that are uniform in the launch are always known. */
+/* Returns whether the known values, which the address determines, also determine v. Constants and scalars that the
+ * launcher can compute count as known, because they are the same in all programs. */
 static bool follows(struct affine_table *t, const struct known *k, const struct value *v, int depth)
 {
     enum { DEPTH_MOST = 12 };

@@ -68,10 +68,11 @@ typedef VEC(struct access) accesses;
 /* The threads that take part in a barrier: none (no barrier is needed), those of one warpgroup, or all. */
 enum meeting { NOBODY, GROUP, ALL };
 
-/* The cached result of a walk through a loop without insertion: the accesses before and after the loop, and the
- * barriers that a walk with insertion would insert. */
+/* The cached result of a walk, without insertion, through a loop. */
 struct known {
-    accesses before, after;
+    accesses before; /* the key: the accesses that no barrier has ordered yet where the loop begins */
+    accesses after;  /* the same where the loop ends */
+    /* the number and the largest kind of the barriers that a walk with insertion would insert */
     int nbarriers;
     enum meeting largest;
     const struct known *next;

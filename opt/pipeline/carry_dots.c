@@ -147,8 +147,8 @@ static void build_releases(const struct carried_dot *c, struct builder *b, struc
     }
 }
 
-/* Builds the wait for the dot in flight, `sum`. `a` is the operand that this dot reads from registers; NULL: there is
- * none. */
+/* Builds the wait for the dot in flight, whose result is `sum`. `a` is the operand that the dot reads from registers,
+ * or NULL. */
 static struct op *build_wait(struct builder *b, struct value *sum, struct value *a)
 {
     struct value *x[] = {sum, a};

@@ -208,8 +208,9 @@ static bool pays_along(const struct sink *s, const struct op *o)
     return regs <= regs_of(op_result(o));
 }
 
-/* Moves whole expressions of scalars. In `a % b - a / b`, no op alone would move, because each op has more operands
- * than results. But if a and b are live in any case, moving the whole expression keeps no more values live. */
+/* Moves whole expressions of scalars. In `a % b - a / b`, no op alone would move: `-` would keep two values live
+ * instead of one, and `%` and `/` stay because their user `-` stays. But if a and b are live in any case, moving the
+ * whole expression keeps no more values live. */
 static void sink_numbers(struct sink *s, struct block *b)
 {
     for (struct op *o = b->last; o; o = o->prev)

@@ -11,9 +11,9 @@
  *     scale[(4,)](x, 1000)
  *
  * Scopes are ignored: in every file, each statement that binds a needed name is kept. capsule_source.c compiles
- * the result to verify it. If its traced IR differs from the kernel's (for example because the program computes a
- * value that the kernel reads), or if a signature cannot describe the arguments, the capsule contains the traced
- * IR instead of the source. */
+ * the result to verify it. The capsule contains the traced IR instead of the source in two cases. The traced IR of the
+ * source may differ from the IR of the kernel, for example because the kernel reads a global variable that the Python
+ * program computes. Or a signature cannot describe the arguments. */
 #include "runtime/capsule/capsule.h"
 
 #include "frontend/python/ast.h"
