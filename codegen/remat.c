@@ -28,6 +28,7 @@ struct remat {
     struct mir *m;
     struct remat_reg *regs; /* indexed by the registers that existed before the pass */
     int nregs;
+    bool keeps;          /* a wait keeps registers, so some are marked `kept` */
     struct mblock *b;    /* the block that is being rewritten */
     const struct op *op; /* the op whose operands are being rewritten */
 };
@@ -39,7 +40,7 @@ static void note_defs(struct remat *r)
             struct insn *in = r->m->blocks.at[b]->insns.at[i];
             for (int k = 0; k < in->nopnds && in->form.code == INSN_wgmma_wait; k++)
                 if (in->opnds[k].kind == OPND_reg)
-                    r->regs[in->opnds[k].n].kept = true;
+                    r->keeps = r->regs[in->opnds[k].n].kept = true;
             for (int k = in->ndefs; k < in->nopnds && insn_info[in->form.code].latency == LATENCY_mma_async;
                  k++)
                 if (in->opnds[k].kind == OPND_reg)
@@ -142,7 +143,7 @@ void remat(struct mir *m)
     struct remat r = {
         .m = m, .nregs = m->regs.n, .regs = NEW_ARRAY(m->arena, m->regs.n + 1, struct remat_reg)};
     note_defs(&r);
-    while (mark_sources(&r))
+    while (r.keeps && mark_sources(&r))
         continue;
     for (int b = 0; b < m->blocks.n; b++) {
         struct mblock *now = m->blocks.at[b], before = *now;

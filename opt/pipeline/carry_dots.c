@@ -35,10 +35,53 @@
 
 enum { LEAST_DOTS = 4, RELEASES_MOST = 4 };
 
+struct op *build_dot_wait(struct builder *b, struct value *sum, struct value *a)
+{
+    const int n = a && a->type->kind == TY_tile ? 2 : 1; /* operands and results */
+    return build_op(b, OP_mma_wait, n, (struct value *[]){sum, a}, n,
+                    (const struct type *[]){sum->type, a ? a->type : NULL}, 0);
+}
+
+struct op *await_behind(struct op *loop, int i, struct value *a)
+{
+    struct value *sum = &loop->results[i];
+    struct builder b = build_after(loop);
+    struct op *wait = build_dot_wait(&b, sum, a);
+    value_replace(sum, op_result(wait));
+    op_set_opnd(wait, 0, sum);
+    return wait;
+}
+
+struct op *keep_operand(struct op *wait, struct value *a)
+{
+    struct builder b = build_before(wait);
+    struct op *kept = build_dot_wait(&b, op_opnd(wait, 0), a);
+    if (op_int(wait, ATTR_pending))
+        op_set_int(kept, ATTR_pending, op_int(wait, ATTR_pending));
+    value_replace(op_result(wait), op_result(kept));
+    value_take_name(op_result(kept), op_result(wait));
+    op_erase(wait);
+    return kept;
+}
+
+struct op *wait_if_carried(const struct op *dot)
+{
+    const struct value *acc = op_opnd(dot, DOT_acc), *sum = op_result(dot);
+    struct op *wait = value_nuses(sum) == 1 ? sum->uses->user : NULL, *end = block_terminator(dot->block);
+    if (!end || !wait || wait->code != OP_mma_wait || wait->block != dot->block ||
+        op_opnd(wait, 0) != sum || op_int(wait, ATTR_pending) || acc->def || acc->block != dot->block ||
+        acc->index == 0 || value_nuses(acc) != 1)
+        return NULL;
+    for (int i = 1; i < wait->nresults; i++)
+        if (has_uses(&wait->results[i]))
+            return NULL;
+    const struct value *done = op_result(wait);
+    return value_nuses(done) == 1 && op_opnd(end, acc->index - 1) == done ? wait : NULL;
+}
+
 struct carried_dot {
     struct op *loop, *dot, *wait;
     struct op *first_wait;             /* the first wait for a dot in the body */
-    int at;                            /* the number of the carried value that is the accumulator */
     int started;                       /* the number of dots that start in front of first_wait */
     struct op *release[RELEASES_MOST]; /* the releases behind the wait */
     int nreleases;
@@ -60,24 +103,6 @@ static int find_dots(struct carried_dot *c)
             c->first_wait = o;
         }
     return dots;
-}
-
-/* Returns whether the loop only carries the accumulator of the last dot. Sets the wait for the dot. */
-static bool find_wait(struct carried_dot *c)
-{
-    const struct value *acc = op_opnd(c->dot, DOT_acc), *d = op_result(c->dot);
-    struct block *body = c->loop->regions[0];
-    struct op *wait = value_nuses(d) == 1 ? d->uses->user : NULL;
-    if (!wait || wait->code != OP_mma_wait || wait->block != body || op_opnd(wait, 0) != d ||
-        op_int(wait, ATTR_pending) || acc->def || acc->block != body || acc->index == 0 ||
-        value_nuses(acc) != 1)
-        return false;
-    c->wait = wait;
-    c->at = acc->index - 1;
-    for (int i = 1; i < wait->nresults; i++)
-        if (has_uses(&wait->results[i]))
-            return false;
-    return value_nuses(&wait->results[0]) == 1 && op_opnd(body->last, c->at) == &wait->results[0];
 }
 
 /* Returns whether no thread writes the operand while the dot is in flight: the operand is in registers, or a buffer
@@ -128,8 +153,10 @@ static bool has_registers(const struct carried_dot *c)
 
 static bool plan(struct carried_dot *c)
 {
-    return find_dots(c) >= LEAST_DOTS && find_wait(c) && c->wait != c->first_wait &&
-           is_safe(c, op_opnd(c->dot, DOT_a)) && is_safe(c, op_opnd(c->dot, DOT_b)) && find_releases(c) &&
+    if (find_dots(c) < LEAST_DOTS)
+        return false;
+    c->wait = wait_if_carried(c->dot);
+    return c->wait && c->wait != c->first_wait && is_safe(c, op_opnd(c->dot, DOT_a)) && is_safe(c, op_opnd(c->dot, DOT_b)) && find_releases(c) &&
            has_registers(c);
 }
 
@@ -147,20 +174,12 @@ static void build_releases(const struct carried_dot *c, struct builder *b, struc
     }
 }
 
-/* Builds the wait for the dot in flight, whose result is `sum`. `a` is the operand that the dot reads from registers,
- * or NULL. */
-static struct op *build_wait(struct builder *b, struct value *sum, struct value *a)
-{
-    struct value *x[] = {sum, a};
-    const struct type *types[] = {sum->type, a ? a->type : NULL};
-    return build_op(b, OP_mma_wait, a ? 2 : 1, x, a ? 2 : 1, types, 0);
-}
-
 static void carry(struct carried_dot *c)
 {
     struct value *x[RELEASES_MOST + 1], *a = op_opnd(c->dot, DOT_a);
     const bool in_registers = a->type->kind == TY_tile;
-    const int was = c->loop->nresults, n = c->nreleases + in_registers;
+    const int was = c->loop->nresults, n = c->nreleases + in_registers,
+              at = op_opnd(c->dot, DOT_acc)->index - 1;
     struct op *old = c->loop;
     struct builder b = build_before(old);
     for (int i = 0; i < n; i++)
@@ -171,20 +190,16 @@ static void carry(struct carried_dot *c)
         x[i] = i < c->nreleases ? stage_of(c->release[i]) : a;
     loop_yield(loop, n, x);
     struct block *body = loop->regions[0];
-    op_set_opnd(body->last, c->at, op_result(c->dot));
+    op_set_opnd(body->last, at, op_result(c->dot));
     struct value **args = &body->args.at[1 + was];
     b = build_before(c->first_wait);
-    struct value *acc = body->args.at[1 + c->at];
-    struct op *wait = build_wait(&b, acc, in_registers ? args[n - 1] : NULL);
+    struct op *wait = build_dot_wait(&b, body->args.at[1 + at], in_registers ? args[n - 1] : NULL);
     op_set_int(wait, ATTR_pending, c->started);
     op_set_opnd(c->dot, DOT_acc, op_result(wait));
     build_releases(c, &b, args, build_cmp(&b, PRED_ne, body->args.at[0], op_opnd(loop, 0)));
     for (int i = 0; i < n; i++)
         x[i] = &loop->results[was + i];
-    b = build_after(loop);
-    struct op *last = build_wait(&b, &loop->results[c->at], in_registers ? x[n - 1] : NULL);
-    value_replace(&loop->results[c->at], op_result(last));
-    op_set_opnd(last, 0, &loop->results[c->at]);
+    b = build_after(await_behind(loop, at, in_registers ? x[n - 1] : NULL));
     build_releases(c, &b, x, loop_runs(&b, loop));
     op_erase(c->wait);
     for (int i = 0; i < c->nreleases; i++) {

@@ -482,20 +482,6 @@ static void reorder(struct rotation *r)
     release_by_warps(r->loop->block->func, op_result(buffer_alloc(op_opnd(e[FREE_B], 0), NULL)));
 }
 
-/* Makes operand a of the second dot an operand and a result of that dot's wait. */
-static void keep_operand(struct rotation *r)
-{
-    struct op *old = r->effects[SECOND_DONE];
-    struct builder b = build_before(old);
-    struct value *x[] = {op_opnd(old, 0), op_opnd(r->effects[SECOND], DOT_a)};
-    struct op *wait = build_op(&b, OP_mma_wait, 2, x, 2, (const struct type *[]){x[0]->type, x[1]->type}, 0);
-    value_replace(op_result(old), op_result(wait));
-    value_take_name(op_result(wait), op_result(old));
-    op_erase(old);
-    r->effects[SECOND_DONE] = wait;
-    mark(r, wait);
-}
-
 /* Builds the late part of the last iteration after the loop. Sets results[i] to the final value of the loop's
  * result i. */
 static void build_last(struct rotation *r, struct builder *b, struct value **results, int n)
@@ -631,7 +617,8 @@ static void rotate(struct rotation *r)
     }
     take_over(r, n);
     reorder(r);
-    keep_operand(r);
+    r->effects[SECOND_DONE] = keep_operand(r->effects[SECOND_DONE], op_opnd(r->effects[SECOND], DOT_a));
+    mark(r, r->effects[SECOND_DONE]);
     if (r->turns)
         take_turns(r);
     loop_yield(r->loop, r->crossing.n, r->crossing.at);

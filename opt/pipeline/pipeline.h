@@ -43,8 +43,20 @@ void release_by_warps(const struct func *f, const struct value *bar);
  * iteration starts. The dot can stay in flight only if the body has no ops with regions, and if the loop does
  * nothing with the accumulator but carry it. Otherwise returns NULL. */
 struct op *wait_of_carried_dot(const struct block *body);
-/* Builds, behind the loop, the wait for the dot that is in flight as the loop's result i. */
-struct op *await_behind(struct op *loop, int i);
+
+/* -- carry_dots.c -- */
+/* Builds the wait for the dot in flight whose result is `sum`. If `a` is a tile in registers, the dot's operand a, the
+ * wait also keeps these registers: the tile is its second operand and its second result. Otherwise `a` is a buffer or
+ * NULL. */
+struct op *build_dot_wait(struct builder *b, struct value *sum, struct value *a);
+/* Builds, behind the loop, the wait for the dot that is in flight as the loop's result i. For `a` see
+ * build_dot_wait. */
+struct op *await_behind(struct op *loop, int i, struct value *a);
+/* Replaces the wait by a wait that also keeps `a` (see build_dot_wait). Returns the new wait. */
+struct op *keep_operand(struct op *wait, struct value *a);
+/* Returns the wait for the dot if the loop around the dot does nothing with the dot's accumulator but carry it.
+ * Otherwise returns NULL. */
+struct op *wait_if_carried(const struct op *dot);
 
 /* -- overlap_dots.c -- */
 void hoist_constants(struct op *loop); /* moves the constants of the loop's body in front of the loop */

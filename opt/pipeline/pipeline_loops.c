@@ -300,7 +300,7 @@ static void await_last_dot(struct copy_plan *p)
     const struct op *end = p->body->last;
     for (int i = 0; i < end->nopnds; i++)
         if (op_opnd(end, i) == op_result(p->wait))
-            await_behind(p->loop, i);
+            await_behind(p->loop, i, NULL);
 }
 
 /* Leaves the loop's dot in flight while the next dot starts. The copies ahead fill the stage of the previous dot. So

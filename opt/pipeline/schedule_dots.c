@@ -22,7 +22,7 @@
  * first op that needs the wait. Behind each dot, the pass places the stores, copies and other ops with effects that
  * no later dot needs, because they execute while the dot runs. Each wait leaves as many groups pending as dots have
  * started behind the dot for which it waits. If operand a of a dot is in registers, operand a becomes an operand and
- * a result of the wait for this dot, so that the registers keep their values until the dot has ended. (keep_operand
+ * a result of the wait for this dot, so that the registers keep their values until the dot has ended. (keep_operand_of
  * names two cases that do not need this.)
  *
  * The pass leaves a segment as it is in four cases:
@@ -677,20 +677,12 @@ static bool is_read_longer(const struct value *a, const struct op *wait)
 /* If operand a of the dot is in registers, makes operand a an operand and a result of the wait for the dot, so that
  * these registers keep their values until the wait. The dot stays as it is if the wait is directly behind the dot, or
  * if a later wait keeps the operand anyway. */
-static void keep_operand(struct op *dot)
+static void keep_operand_of(const struct op *dot)
 {
-    struct value *a = op_opnd(dot, DOT_a), *sum = op_result(dot);
-    struct op *old = sum->uses->user;
-    if (a->type->kind != TY_tile || old->prev == dot || is_read_longer(a, old))
-        return;
-    struct builder b = build_before(old);
-    struct op *wait = build_op(&b, OP_mma_wait, 2, (struct value *[]){sum, a}, 2,
-                               (const struct type *[]){sum->type, a->type}, 0);
-    if (op_int(old, ATTR_pending))
-        op_set_int(wait, ATTR_pending, op_int(old, ATTR_pending));
-    value_replace(op_result(old), op_result(wait));
-    value_take_name(op_result(wait), op_result(old));
-    op_erase(old);
+    struct value *a = op_opnd(dot, DOT_a);
+    struct op *wait = op_result(dot)->uses->user;
+    if (a->type->kind == TY_tile && wait->prev != dot && !is_read_longer(a, wait))
+        keep_operand(wait, a);
 }
 
 static bool is_changed(const struct segment *s)
@@ -715,7 +707,7 @@ static void rewrite(struct segment *s)
         opt_explain(s->func,
                     &(struct explanation){DECISION_dot_scheduled, .at = o, .values = {op_result(wait)},
                                           .numbers = {(int)op_int(wait, ATTR_pending)}});
-        keep_operand(o);
+        keep_operand_of(o);
     }
 }
 

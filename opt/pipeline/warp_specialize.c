@@ -44,6 +44,7 @@
 #include "opt/pipeline/pipeline.h"
 #include "opt/pipeline/plan_rings.h"
 #include "opt/pipeline/producer_slice.h"
+#include "opt/simplify/simplify.h"
 
 #include "ir/target/target.h"
 
@@ -324,14 +325,7 @@ struct op *wait_of_carried_dot(const struct block *body)
     }
     if (ndots != 1 || !dot || !end)
         return NULL;
-    const struct value *acc = op_opnd(dot, 2), *sum = op_result(dot);
-    struct op *wait = value_nuses(sum) == 1 ? sum->uses->user : NULL;
-    if (!wait || wait->code != OP_mma_wait || wait->nopnds != 1 || wait->block != body)
-        return NULL;
-    const struct value *done = op_result(wait);
-    bool around = !acc->def && acc->block == body && acc->index > 0 && value_nuses(acc) == 1 &&
-                  value_nuses(done) == 1 && done->uses->user == end && op_opnd(end, acc->index - 1) == done;
-    return around ? wait : NULL;
+    return wait_if_carried(dot);
 }
 
 /* Leaves one dot in flight while the next dot starts. The stage of a dot is released behind the wait for this dot,
@@ -372,15 +366,6 @@ static bool goes_on(const struct specialize *w, const struct batch *g, const str
     return last != g || loop->block->parent->code == OP_for;
 }
 
-struct op *await_behind(struct op *loop, int i)
-{
-    struct value *sum = &loop->results[i];
-    struct builder b = build_after(loop);
-    struct op *done = build_op(&b, OP_mma_wait, 1, &sum, 1, &sum->type, 0);
-    value_replace(sum, op_result(done));
-    op_set_opnd(done, 0, sum);
-    return done;
-}
 
 /* Builds, behind the loop, the wait for the last dot, and the release of the stage of this dot. The release has a
  * condition: the loop has run at least once. */
@@ -389,11 +374,9 @@ static void end_last_dot(const struct specialize *w, const struct batch *g, stru
     struct op *wait = g->wait;
     const struct op *dot = op_opnd(wait, 0)->def;
     const struct value *acc = dot ? op_opnd(dot, 2) : op_opnd(wait, 0);
-    struct builder b = build_after(await_behind(loop, acc->index - 1));
-    int64_t step;
-    bool down = value_const_int(op_opnd(loop, 2), &step) && step < 0;
-    struct value *any = build_cmp(&b, down ? PRED_sgt : PRED_slt, op_opnd(loop, 0), op_opnd(loop, 1));
-    struct op *arrive = release(&b, r, stage_before(&b, r, r->stage), any);
+    struct builder b = build_after(await_behind(loop, acc->index - 1, NULL));
+    struct value *runs = loop_runs(&b, loop);
+    struct op *arrive = release(&b, r, stage_before(&b, r, r->stage), runs);
     if (!goes_on(w, g, loop))
         op_set_int(arrive, ATTR_last, 1);
 }
