@@ -147,18 +147,23 @@ def row(results, ours, shape):
     report(results, "attention", shape, calls, labels, 4 * p.heads * p.n * p.n * p.d * (0.5 if p.causal else 1))
 
 
+def each(row, results, ours, works):
+    """Measures a row for each work. A row that fails prints its error, and the next row follows."""
+    torch.manual_seed(0)
+    for work in works:
+        try:
+            row(results, ours, work)
+        except Exception as e:
+            print(f"{work}: {contest.first_line(e)}", flush=True)
+        torch.cuda.empty_cache()
+
+
 def measure(row, jobs, shapes):
     """Measures a row for each shape on the command line, or for each of `shapes`."""
     path, shapes = sys.argv[1], sys.argv[2:] or shapes
     results, ours = contest.Results(path), compiling.Ours()
-    torch.manual_seed(0)
     compiling.warm_triton(jobs)()
-    for shape in shapes:
-        try:
-            row(results, ours, shape)
-        except Exception as e:
-            print(f"{shape}: {contest.first_line(e)}", flush=True)
-        torch.cuda.empty_cache()
+    each(row, results, ours, shapes)
 
 
 if __name__ == "__main__":

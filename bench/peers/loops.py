@@ -104,9 +104,11 @@ def row(results, modules, work):
         print(f"{work:9} {who:24} {best[who][1]:20} {1e3 * ms:8.1f} us {p.flop / ms / 1e9:7.1f} TFLOP/s  {part}", flush=True)
 
 
-def modules_of():
-    """Returns {contestant: (its module, the options of its compilations)}."""
-    source = os.path.join(ROOT, "bench", "programs", "dot_loops.py")
+def modules_of(source):
+    """Returns {contestant: (its module of the source file, the options of its compilations)}. The contestants are neso, each of
+    VARIANTS, and the build in the folder BEFORE."""
+    import neso
+    source = os.path.join(ROOT, source)
     now = neso.Context("cuda").module(source)
     found = {name: (now, options) for name, options in attend.variants().items()}
     if os.environ.get("BEFORE"):
@@ -116,19 +118,14 @@ def modules_of():
 
 def main():
     path, works = sys.argv[1], sys.argv[2:] or list(WORKS)
-    results, modules = contest.Results(path), modules_of()
-    torch.manual_seed(0)
-    for work in works:
-        row(results, modules, work)
-        torch.cuda.empty_cache()
+    attend.each(row, contest.Results(path), modules_of("bench/programs/dot_loops.py"), works)
 
 
 if __name__ == "__main__":
     import dot_loops
-    import neso
     import torch
     import attend
     import compiling
     import contest
-    attend.torch = torch
+    attend.torch, attend.contest = torch, contest
     main()

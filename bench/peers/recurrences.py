@@ -7,8 +7,8 @@ sustained load.
 
 The sizes are those of real models. neso and Triton try the same tiles in a short trial, and each uses the fastest tile for itself.
 Each result is compared with the result of Triton's first tile. The tensors of states and inputs are read and written once. So the
-line of a work also names their bytes; the limit is the time of a device copy that moves as many bytes. BEFORE=FOLDER adds the build
-of neso in another tree as a contestant.
+line of a work also names their bytes; the limit is the time of a device copy that moves as many bytes. BEFORE=FOLDER and VARIANTS add
+contestants, as for loops.py.
 """
 import os
 import sys
@@ -16,7 +16,6 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("tests/programs", "bench/peers", "bench", "runtime/python")]
-SOURCE = "tests/programs/chunked_recurrences.py"
 # Each tile consists of constants of the kernel, the number of warps, and the number of stages.
 TILES = {"states": [(32, 4, 2), (32, 4, 3), (64, 4, 2), (64, 4, 3), (64, 4, 4), (64, 8, 3)],
          "inputs": [(64, 4, 2), (64, 4, 3), (64, 2, 3), (128, 4, 2), (128, 8, 2)],
@@ -91,12 +90,12 @@ def label(tile):
     return "x".join(map(str, tile[:-2])) + " w%d s%d" % tile[-2:]
 
 
-def ours_of(module, p, tile):
+def ours_of(module, p, tile, options):
     def make():
         grid, constants = p.tile(*tile[:-2])
         signature, values = compiling.specialize(p.args)
         text = ", ".join([signature] + [str(c) for c in constants])
-        return module.kernel(p.kernel, text, num_warps=tile[-2], num_stages=tile[-1]).bind(grid, *values)
+        return module.kernel(p.kernel, text, num_warps=tile[-2], num_stages=tile[-1], **options).bind(grid, *values)
     return make
 
 
@@ -113,7 +112,7 @@ def row(results, modules, work):
 
     def wrong(_):
         return next(filter(None, (contest.far_from(e, 1e-2)(out) for e, out in zip(expected, p.out))), None)
-    made = {who: {label(t): ours_of(module, p, t) for t in tiles} for who, module in modules.items()}
+    made = {who: {label(t): ours_of(module, p, t, options) for t in tiles} for who, (module, options) in modules.items()}
     made["triton"] = {label(t): triton_of(p, t) for t in tiles}
     calls, labels = attend.fastest(made, p.out[0], wrong)
     size = sum(x.nbytes for x in p.args if isinstance(x, torch.Tensor))
@@ -125,17 +124,7 @@ def row(results, modules, work):
 
 def main():
     path, works = sys.argv[1], sys.argv[2:] or list(TILES)
-    results = contest.Results(path)
-    modules = {"neso": neso.Context("cuda").module(os.path.join(ROOT, SOURCE))}
-    if os.environ.get("BEFORE"):
-        modules["before"] = loops.package(os.environ["BEFORE"], "neso_before").Context("cuda").module(os.path.join(ROOT, SOURCE))
-    torch.manual_seed(0)
-    for work in works:
-        try:
-            row(results, modules, work)
-        except Exception as e:
-            print(f"{work}: {contest.first_line(e)}", flush=True)
-        torch.cuda.empty_cache()
+    attend.each(row, contest.Results(path), loops.modules_of("tests/programs/chunked_recurrences.py"), works)
 
 
 if __name__ == "__main__":
@@ -145,6 +134,5 @@ if __name__ == "__main__":
     import compiling
     import contest
     import loops
-    import neso
     attend.torch, attend.contest = torch, contest
     main()
