@@ -202,8 +202,8 @@ static struct needs needs_of(const struct block *b)
 
 enum { PRODUCER_WARPS = 1, PERMILLE = 1000, THREADS_WARPGROUP = 32 * WARPGROUP_WARPS };
 
-/* Returns how many of a thread's registers accumulators may take if two CTAs share an SM and all threads have the
- * same number of registers. */
+/* Returns the number of registers per thread that accumulators may take if two CTAs share an SM and all threads have
+ * the same number of registers. */
 static int64_t equal_share(const struct func *f)
 {
     int regs = target_regs(f->target, 2 * 32 * (f->num_warps + PRODUCER_WARPS));

@@ -619,8 +619,8 @@ typedef enum neso_timing {
     /* Warm-up until the times are stable, then enough runs to compare the times of two builds of neso. */
     NESO_TIMING_STABLE,
     /* Like NESO_TIMING_STABLE, but also times launches that the program does not time. If several launches have the
-     * same source location and grid, only the first is timed. After the timing, the tensors have the contents that one
-     * launch gives them. */
+     * same source location and grid, only the first is timed. After the timing, the tensors among the launch's
+     * arguments have the contents that one launch gives them. */
     NESO_TIMING_LAUNCHES
 } neso_timing;
 

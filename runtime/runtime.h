@@ -272,7 +272,7 @@ void plan_print(const struct neso_kernel *k, struct text *out);
 
 /* -- rebuild.c -- */
 
-/* A kernel compiled from the text in fallback_source. */
+/* A kernel that is compiled, or only parsed, from the text of its traced IR; or a variant read from the bundle. */
 struct rebuild {
     struct memory mem;
     struct arena arena, scratch;

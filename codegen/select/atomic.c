@@ -4,8 +4,8 @@
  *     %old = atomic_rmw %p, %v, %m rmw=add     =>     mov.b32 %r5, 0;
  *                                                     @%p0 atom.acq_rel.gpu.global.add.u32 %r5, [%rd1], %r4;
  *
- * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of floats, so
- * an atomic compares the bits of the floats as integers. Positive floats have the order of their bits, so the
+ * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of f32 or f64,
+ * so the atomic compares the bits of such floats as integers. Positive floats have the order of their bits, so the
  * instruction for a positive operand is a signed maximum. The order of negative floats is reversed, so the
  * instruction for a negative operand is an unsigned minimum. Maxima and minima of 16-bit floats, and sums of bf16 on
  * targets that lack the instruction, use a compare-and-swap loop.

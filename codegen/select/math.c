@@ -101,8 +101,9 @@ static struct opnd exp_f32(struct select *s, const struct op *o, struct opnd x)
 
 /* -- logarithms: x = 2^e m with m from 2/3 to 4/3, f = m - 1; log(1 + f) = f - f^2/2 + f^3 P(f) -- */
 
-/* Returns whether v is certainly a positive normal number, infinity or NaN. The function recognizes constants of this
- * kind, maxima with such a number, and sums of two such numbers or of one and an exponential. */
+/* Returns whether v is certainly a positive normal number, infinity or NaN. The function
+ * recognizes constants of at least 2^-126, the maximum of a recognized value and any value, the sum of two recognized
+ * values, and the sum of a recognized value and the result of exp or exp2. */
 static bool is_normal(const struct value *v, int steps)
 {
     const struct op *o = v->def;

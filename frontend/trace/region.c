@@ -50,8 +50,9 @@ static struct value *code_of_assertion(struct eval *e, struct op *o, assertions 
     return code;
 }
 
-/* Replaces o, an `if`, by an `if` with an additional result: the greatest number of an assertion that fails in the
- * executed branch, or 0. Returns this result. */
+/* Replaces o, an `if`, by an `if` with an additional result, and returns this result. Assertions are numbered
+ * from 1. The result is the highest number among the assertions that fail in the executed branch, or 0 if none
+ * fails. */
 static struct value *code_of_branches(struct eval *e, struct op *o, assertions *all)
 {
     int n = o->nresults;
@@ -82,8 +83,8 @@ static struct value *code_of_branches(struct eval *e, struct op *o, assertions *
     return &with->results[n];
 }
 
-/* Erases the assertions in block b. Returns an IR value: the greatest number of an assertion that fails, or 0. Returns
- * NULL if the block has no assertions. */
+/* Erases the assertions in block b. Returns an IR value: the highest number among the assertions that fail,
+ * or 0 if none fails. Returns NULL if the block has no assertions. */
 static struct value *code_of_block(struct eval *e, struct block *b, assertions *all)
 {
     struct value *worst = NULL;

@@ -295,8 +295,8 @@ static struct obj *item(struct eval *e, struct obj **args, const struct args *ca
 }
 
 /* Implements the methods min, max, sum, any and all. The builtin's `data` is "<", ">" or "+": the method returns the
- * least element, the greatest element or the sum. If "?" follows the character, the method returns the truth value of
- * this element or sum. */
+ * least element, the greatest element or the sum. If "?" follows the character, the method returns instead whether
+ * this element or sum is not 0. */
 static struct obj *fold(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct tile *t = obj_tile(args[0]);

@@ -133,8 +133,8 @@ static bool is_plain_data(const struct obj *x)
     return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;
 }
 
-/* Returns whether x, the value of a global variable, is data of any kind. Instances and native objects, such as a
- * torch.Tensor of the host program, count as data. */
+/* Returns whether x, the value of a global variable, is plain data (is_plain_data), an instance, or a native object
+ * such as a torch.Tensor of the host program. */
 static bool is_data(const struct obj *x)
 {
     return is_plain_data(x) || x->kind == OBJ_instance || x->kind == OBJ_native;

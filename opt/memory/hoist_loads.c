@@ -13,9 +13,9 @@
  *     store %P, %y, %mask                       store %P, %y, %mask
  *
  * If the condition is loaded from memory, a load inside the branch starts only when the condition has arrived. If
- * the load is before the branch, the latencies of the two loads overlap. Programs that add to one array under a
- * lock spend most of their time on such loads. On a path that did not contain the load, the hoisted load is an
- * additional access, so its address must be valid. The store after the branch proves this, because it has the same
+ * the load is before the branch, its latency overlaps the latency of the condition's load. Programs that add to one
+ * array under a lock spend most of their time on such loads. On a path that did not contain the load, the hoisted
+ * load is an additional access, so its address must be valid. The store after the branch proves this, because it has the same
  * address and mask. No op in the regions, or between the branch and the store, may end the program or wait. The load
  * stays after all ops that precede the branch, so it still sees the writes that these ops order before it (for
  * example by acquiring a lock). Needs: traced ops. */

@@ -11,7 +11,8 @@
  * (ir/params.h). At a much shorter distance, a row would not be in L2 yet when its program starts. At a longer
  * distance, rows were evicted from L2 before their programs started. If many programs share an SM, some of them have
  * requests in flight at any time, and the pass does nothing. If at run time a row fills at most three quarters of its
- * tile, the distance is a third longer. The last n programs prefetch nothing. The pass prefetches rows of later
+ * tile, the distance is a third longer. If no program
+ * is that far ahead, a program prefetches no later row. The pass prefetches rows of later
  * programs only if no program can return early and if all rows have the same length.
  *
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes

@@ -16,7 +16,8 @@
  * therefore be mapped memory.
  *
  * The values m (in the first map) and end are first clamped to -2^29 .. 2^29 - 1. A guard requires strides of 1,024
- * bytes or more. So a row beyond these limits would be at least 2^39 bytes away from A, where there is no memory. */
+ * bytes or more. So a row beyond these limits would be at least 2^39 bytes away from A, so outside of the
+ * memory that was allocated with A. */
 #include "opt/analysis/affine.h"
 
 enum { SHIFT_BITS = 29, EXTENT_BITS = 30, STRIDE_LEAST = 1024 };

@@ -29,9 +29,9 @@ const struct op *dot_computed_from(const struct value *v);
  * the tile in a layout of its own. Such loads are, in a loop with a dot, the loads of vectors, and the loads of tiles
  * that elementwise ops combine with the result of a dot. */
 bool readers_choose_layout(const struct op *o);
-/* Returns whether o loads a vector that pipeline_loops will probably copy to shared memory, and several threads would
- * copy the same elements if the vector had layout l. Such a load should have another layout, because the readers can
- * load the vector from shared memory in any layout. */
+/* Returns whether both hold: o loads a vector that pipeline_loops will probably copy to shared memory, and with layout
+ * l, several threads would copy the same elements of this vector. Then l is a bad layout for o. Another layout costs
+ * nothing, because the readers can load the vector from shared memory in any layout. */
 bool repeats_staged_vector(const struct op *o, const struct layout *l);
 
 /* -- warp_specialize.c -- */

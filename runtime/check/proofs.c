@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* proofs.c: for each launch of a program on the interpreter, reports to the caller what is proven about the kernel's
- * accesses (neso_run_options.accessed). The proofs (opt/analysis/proof.h) hold for every grid and every size, under
- * conditions on the arguments; proofs.c evaluates the conditions for this launch.
+/* proofs.c: for each kernel launch of a host program that runs on the interpreter, tells the embedding program what is
+ * proven about the kernel's accesses (neso_run_options.accessed). The proofs (opt/analysis/proof.h) hold for every
+ * grid and every size, under conditions on the arguments; proofs.c evaluates the conditions for this launch.
  *
  *     store Y + i, mask i < n      elements 0 to n - 1         n = 1000, Y has 1000 elements: in bounds */
 #include "opt/analysis/proof.h"

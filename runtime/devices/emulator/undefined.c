@@ -6,9 +6,10 @@
  *     @%p1 st.global.f32 [%rd2], %f1;      only lanes with %p1 store: no error
  *
  * Compiled code may compute with undefined values if no observable result depends on them. The emulator therefore
- * propagates undefined bits, as memory checkers do. It reports undefined bits only in values stored to global memory,
- * and in operands that control the execution: addresses, sizes, conditions, numbers of lanes, and operands of
- * synchronization. Moves, logic instructions, shifts and prmt propagate undefined bits bit by bit, and instructions on
+ * propagates undefined bits, as memory checkers do. It reports undefined bits in values stored to global memory, in
+ * values that atomics read or write, and in operands that control the execution: addresses, sizes, conditions, numbers
+ * of lanes, and operands of synchronization. It also reports each read of a byte of shared memory that was never
+ * written. Moves, logic instructions, shifts and prmt propagate undefined bits bit by bit, and instructions on
  * two packed floats propagate them for each float separately. If an operand of any other instruction has undefined
  * bits, the whole result is undefined. */
 #include "runtime/devices/emulator/machine.h"

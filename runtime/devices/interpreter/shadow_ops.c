@@ -218,8 +218,8 @@ static struct shadow arithmetic(const struct frame *f, const struct step *s, int
     return out;
 }
 
-/* Returns the error of r, whose shadow is x. The error is x->err. It is INFINITY if r is finite and another order
- * could give an inf, or the reverse. */
+/* Returns the error of r, whose shadow is x: usually x->err. Returns INFINITY if x->err is NaN, if r is finite but
+ * another valid result could be an inf, or if r is an inf but another valid result could be finite. */
 static double bounded(enum dtype t, const struct shadow *x, double r)
 {
     if (isnan(x->err))
