@@ -68,9 +68,9 @@ struct op *wait_if_carried(const struct op *dot)
 {
     const struct value *acc = op_opnd(dot, DOT_acc), *sum = op_result(dot);
     struct op *wait = value_nuses(sum) == 1 ? sum->uses->user : NULL, *end = block_terminator(dot->block);
-    if (!end || !wait || wait->code != OP_mma_wait || wait->block != dot->block ||
-        op_opnd(wait, 0) != sum || op_int(wait, ATTR_pending) || acc->def || acc->block != dot->block ||
-        acc->index == 0 || value_nuses(acc) != 1)
+    if (!end || !wait || wait->code != OP_mma_wait || wait->block != dot->block || op_opnd(wait, 0) != sum ||
+        op_int(wait, ATTR_pending) || acc->def || acc->block != dot->block || acc->index == 0 ||
+        value_nuses(acc) != 1)
         return NULL;
     for (int i = 1; i < wait->nresults; i++)
         if (has_uses(&wait->results[i]))
@@ -156,8 +156,8 @@ static bool plan(struct carried_dot *c)
     if (find_dots(c) < LEAST_DOTS)
         return false;
     c->wait = wait_if_carried(c->dot);
-    return c->wait && c->wait != c->first_wait && is_safe(c, op_opnd(c->dot, DOT_a)) && is_safe(c, op_opnd(c->dot, DOT_b)) && find_releases(c) &&
-           has_registers(c);
+    return c->wait && c->wait != c->first_wait && is_safe(c, op_opnd(c->dot, DOT_a)) &&
+           is_safe(c, op_opnd(c->dot, DOT_b)) && find_releases(c) && has_registers(c);
 }
 
 /* Builds copies of the releases for the stages in `stages`. The copies have an effect only if `on` is true. */
