@@ -41,8 +41,10 @@ static const struct op *find(struct slice *s, const struct value *v)
         return NULL;
     if (o->code == OP_for && s->through_loops)
         return find(s, op_opnd(block_terminator(o->regions[0]), v->index));
+    for (int i = 0; i < o->nregions && o->code == OP_if && !found; i++)
+        found = find(s, op_opnd(block_terminator(o->regions[i]), v->index));
     if (o->nregions)
-        return NULL;
+        return found;
     if (o->code == OP_dot || o->code == OP_mma_wait)
         return !s->accepts || s->accepts(o) ? o : NULL;
     for (int i = 0; i < o->nopnds && !found && op_has(o, PURE); i++)
