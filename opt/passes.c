@@ -41,6 +41,7 @@ static const char *const order[] = {
     "dce",
     "assign_layouts",
     "keep_maximum",
+    "skip_rescaling",
     "cse",
     "dce",
     "lower_scan",

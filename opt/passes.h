@@ -57,6 +57,8 @@ PASS(assign_layouts, P(traced) | P(legal_dots), P(laid_out), P(traced) | P(tidy)
      "give every tile a layout, starting from memory accesses and dots")
 PASS(keep_maximum, P(laid_out), 0, P(tidy) | P(unique),
      "keep the maximum of an online softmax while the exponentials stay small, in kernels with fp_reassoc")
+PASS(skip_rescaling, P(laid_out), 0, P(tidy) | P(unique),
+     "rescale the accumulator of an online softmax only if a maximum has changed")
 PASS(lower_scan, P(laid_out), P(scans_lowered), P(tidy), "split scans over warps into a scan in each warp and a scan over the warps")
 PASS(lower_reduce, P(laid_out), P(reduces_lowered), P(tidy), "split reductions over warps into one in each warp and one over the warps")
 PASS(lower_tma_store, P(laid_out), P(tensor_stores_lowered), P(tidy) | P(offsets) | P(barriers),

@@ -150,11 +150,6 @@ static bool only_used(const struct op *o, const struct map *m, bool inside)
     return true;
 }
 
-static bool is_cheap_shape(const struct op *o)
-{
-    return o->code == OP_expand_dims || o->code == OP_broadcast || o->code == OP_splat;
-}
-
 /* Returns whether o may move data between warps. */
 static bool needs_other_warps(const struct op *o)
 {
@@ -324,36 +319,11 @@ static struct op *build_branch(struct keeping *k, struct op *at, struct value *k
     return branch;
 }
 
-/* Moves the product `mul` into an arm of a branch. The arm does not run if the maximum is kept, because operand
- * `side` is then 1. */
-static void skip_product(struct op *mul, int side, struct value *keep)
-{
-    struct builder b = build_before(mul);
-    struct value *x = op_opnd(mul, 1 - side), *factor = op_opnd(mul, side);
-    struct op *branch = build_if(&b, keep, 1, &op_result(mul)->type);
-    b = build_at_end(branch->regions[0], mul->loc);
-    build_yield(&b, 1, &x);
-    b = build_at_end(branch->regions[1], mul->loc);
-    struct map map;
-    map_init(&map, b.func->module->scratch);
-    VEC(struct op *) shapes = {0};
-    for (struct value *v = factor; v->def && is_cheap_shape(v->def); v = op_opnd(v->def, 0))
-        VEC_PUSH(b.func->module->scratch, &shapes, v->def);
-    for (int i = shapes.n - 1; i >= 0; i--)
-        op_clone(&b, shapes.at[i], &map);
-    struct value *product = build_binary(&b, OP_mul, x, value_mapped(&map, factor));
-    build_yield(&b, 1, &product);
-    value_replace(op_result(mul), op_result(branch));
-    op_erase(mul);
-}
-
 /* Returns whether v is a broadcast of a value that is 1 if the maximum is kept. */
 static bool repeats_one(const struct keeping *k, const struct value *v)
 {
     const bool repeats = v->def && v->def->code == OP_broadcast;
-    while (v->def && is_cheap_shape(v->def))
-        v = op_opnd(v->def, 0);
-    return repeats && is_one(k, v);
+    return repeats && is_one(k, behind_shapes(v));
 }
 
 /* Moves the ops that depend on the maximum, but are not in the branch, to after the branch. */
@@ -380,9 +350,7 @@ static bool skips(const struct keeping *k, const struct op *mul, int side)
     const struct value *v = op_opnd(mul, side);
     if (mul->code != OP_mul || holds(&k->arms, mul) || !repeats_one(k, v))
         return false;
-    while (is_cheap_shape(v->def))
-        v = op_opnd(v->def, 0);
-    return tile_nregs(op_result(mul)->type) > tile_nregs(v->type);
+    return tile_nregs(op_result(mul)->type) > tile_nregs(behind_shapes(v)->type);
 }
 
 static void rewrite(struct keeping *k)

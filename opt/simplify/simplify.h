@@ -2,8 +2,8 @@
 /* simplify.h: the passes of this folder remove ops or replace ops by cheaper ops, without changing results. In
  * reading order: fold.c (constants and identities), cse.c, licm.c, dce.c, sink.c; unroll.c, single_trip_loops.c and
  * dedup_loads.c, which rewrite loops and loads of traced functions; fix_order.c (deterministic kernels);
- * keep_maximum.c (kernels with fp_reassoc); cheap_division.c, which runs late; remat.c, which runs on scheduled
- * functions. Below are the functions that passes of other folders call too. */
+ * keep_maximum.c (kernels with fp_reassoc) and skip_rescaling.c, for online softmax; cheap_division.c, which runs
+ * late; remat.c, which runs on scheduled functions. Below are the functions that passes of other folders call too. */
 #ifndef NESO_OPT_SIMPLIFY_SIMPLIFY_H
 #define NESO_OPT_SIMPLIFY_SIMPLIFY_H
 
@@ -31,6 +31,14 @@ bool op_has_free_order(const struct op *o);
 
 /* -- single_trip_loops.c -- */
 void loop_inline(struct op *loop); /* replaces a loop by the body of its first iteration */
+
+/* -- skip_rescaling.c -- */
+bool is_cheap_shape(const struct op *o); /* whether o only repeats elements or adds a dimension */
+/* Returns the value from which such ops (is_cheap_shape) compute v. */
+const struct value *behind_shapes(const struct value *v);
+/* Moves the product `mul` into the second arm of a branch. The first arm, which runs if `keep` is true, yields the
+ * other factor instead, because operand `side` is then 1. */
+void skip_product(struct op *mul, int side, struct value *keep);
 
 /* -- unroll.c -- */
 /* Computes the number of iterations of a `for`. Returns false if the bounds or the step are not constant. */
