@@ -172,6 +172,9 @@ PARAM(alternate_dots_arithmetic_regs, 32, 0, 255, "registers",
 PARAM(overlap_dots_arithmetic_regs, 56, 0, 255, "registers",
       "registers that a thread needs between two chained dots, beyond both accumulators and the second dot's operand",
       "attention D=128, 128 x 128, 8 warps, with the overlap: 240 us became 216")
+PARAM(overlap_dots_late_regs, 48, 0, 255, "registers",
+      "registers that a thread needs between two chained dots if the second dot's operand is converted late, beyond both "
+      "accumulators and the tile that is converted", "")
 PARAM(carry_dots_other_regs, 84, 0, 255, "registers",
       "registers that a thread needs while a dot runs into the next iteration, beyond accumulators and the dot's operand",
       "attention backward, 232 registers: 112 beyond these, D=64, 64 x 128: 887 and 507 us became 858 and 458; 152, D=128, "

@@ -372,6 +372,18 @@ static void access_cycles(const struct op *o, const struct type *t, int cycles[U
             divide_up(bytes, (vec_bytes > WARP_BYTES ? WARP_BYTES : vec_bytes) * f->num_warps);
 }
 
+bool cost_is_tensor_bound(const struct block *b)
+{
+    int64_t tensor = 0, special = 0;
+    for (const struct op *o = b->first; o; o = o->next) {
+        int cycles[UNIT_count];
+        cost_cycles(o, cycles);
+        tensor += cycles[UNIT_tensor];
+        special += cycles[UNIT_special];
+    }
+    return tensor > special;
+}
+
 int64_t cost_dot_cycles(const struct op *o)
 {
     const struct type *b = op_opnd(o, DOT_b)->type;

@@ -101,7 +101,10 @@ struct rotation {
     bool turns; /* two warpgroups take turns at their first dots in each iteration */
     /* each warpgroup starts its first dot when the first dot of the previous warpgroup has ended */
     bool staggers;
-    struct op *operand;           /* the op that computes operand a of the second dot */
+    /* the op that computes operand a of the second dot, or, if the conversion to its narrow type is late, the op that
+     * computes the tile which is converted */
+    struct op *operand;
+    struct op *conversion;        /* the late conversion; NULL: the conversion, if any, is early */
     struct map late;              /* the ops of the late part, and the carried arguments that these ops use */
     bool spreads;                 /* the last call of `spread` has marked an op or an argument */
     VEC(struct value *) crossing; /* the values of the early part that the late part uses */
@@ -251,16 +254,15 @@ static bool is_split(struct rotation *r)
     return true;
 }
 
-/* Returns whether both accumulators, the second dot's operand, and the values of the arithmetic between the dots
- * fit into a thread's registers. */
-static bool has_registers(const struct rotation *r)
+/* Returns whether both accumulators, the tile v, which crosses from the early to the late part, and `others` further
+ * registers fit into a thread's registers. */
+static bool has_registers(const struct rotation *r, const struct value *v, int others)
 {
     const struct func *f = r->loop->block->func;
-    const struct op *second = r->effects[SECOND];
-    int needed = f->module->params->overlap_dots_arithmetic_regs +
+    int needed = others +
                  tile_regs(op_result(r->effects[FIRST])->type, f->num_warps, 0) +
-                 tile_regs(op_result(second)->type, f->num_warps, 0) +
-                 tile_regs(op_opnd(second, DOT_a)->type, f->num_warps, 0);
+                 tile_regs(op_result(r->effects[SECOND])->type, f->num_warps, 0) +
+                 tile_regs(v->type, f->num_warps, 0);
     return needed <= consumer_regs(f);
 }
 
@@ -346,17 +348,36 @@ static bool has_groups_of_rows(const struct rotation *r)
     return groups >= 2 && groups <= STAGGER_GROUPS_MOST;
 }
 
+/* Makes the conversion of the operand to its narrow type late, if possible. Then the tile that is converted crosses
+ * from the early to the late part, which takes more registers. A branch must stand between the first dot and the
+ * conversion, because otherwise ptxas moves the conversion in front of the first dot. */
+static void convert_late(struct rotation *r)
+{
+    const struct op *rescaling = op_opnd(r->effects[SECOND], DOT_acc)->def;
+    const struct params *params = r->loop->block->func->module->params;
+    struct op *convert = r->operand;
+    if (convert->code != OP_ftrunc || value_nuses(op_result(convert)) > 1 || !rescaling ||
+        rescaling->code != OP_if || rescaling->block != r->body || !is_in(r, op_opnd(convert, 0)) ||
+        !has_registers(r, op_opnd(convert, 0), params->overlap_dots_late_regs))
+        return;
+    mark(r, convert);
+    r->conversion = convert;
+    r->operand = op_opnd(convert, 0)->def;
+}
+
 static bool plan(struct rotation *r)
 {
     if (!find_effects(r) || !are_dots(r))
         return false;
     hoist_constants(r->loop);
     r->operand = op_opnd(r->effects[SECOND], DOT_a)->def;
+    convert_late(r);
     for (int i = WAIT_B; i < NEFFECTS; i++)
         mark(r, r->effects[i]);
     while (spread(r))
         ;
-    return is_split(r) && has_registers(r) && spare_stages(r) >= 0;
+    const int others = r->loop->block->func->module->params->overlap_dots_arithmetic_regs;
+    return is_split(r) && has_registers(r, op_opnd(r->effects[SECOND], DOT_a), others) && spare_stages(r) >= 0;
 }
 
 /* -- the rewrite -- */
@@ -460,6 +481,8 @@ static void take_over(struct rotation *r, int ncarried)
 static void reorder(struct rotation *r)
 {
     struct op **e = r->effects, *yield = r->body->last;
+    if (r->conversion)
+        op_move_before(r->conversion, e[SECOND]);
     VEC(struct op *) late = {0};
     for (struct op *o = r->body->first; o != yield; o = o->next)
         if (is_late(r, o))
@@ -470,8 +493,8 @@ static void reorder(struct rotation *r)
         place = late.at[i] == e[SECOND] ? yield : place;
     }
     op_set_int(e[FIRST_DONE], ATTR_pending, 1);
-    r->two_sets = r->operand->code == OP_if;
-    if (r->two_sets)
+    r->two_sets = r->operand->code == OP_if && !r->conversion;
+    if (r->operand->code == OP_if)
         return;
     if (!has_uses(op_result(r->operand)))
         op_move_before(r->operand, yield);

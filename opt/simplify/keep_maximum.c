@@ -35,6 +35,7 @@
 #include "ir/support/map.h"
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
+#include "opt/cost.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -157,12 +158,21 @@ static bool needs_other_warps(const struct op *o)
            o->code == OP_scan || o->code == OP_gather || o->code == OP_histogram;
 }
 
+/* Returns whether o converts the exponentials to a dot's operand behind the branch, where overlap_dots.c can let the
+ * conversion run during another dot. This pays if the loop waits for the tensor cores more than for the special
+ * function units. */
+static bool converts_later(const struct op *o)
+{
+    const struct use *u = o->code == OP_ftrunc ? op_result(o)->uses : NULL;
+    return u && !u->next && starts_dot(u->user) && u->user->block == o->block && cost_is_tensor_bound(o->block);
+}
+
 /* Chooses the ops that move into the branch: the ops that depend on the maximum and on no other carried value with
  * a weight, and the ops that only these ops use. */
 static bool choose_ops(struct keeping *k)
 {
     for (struct op *o = k->m.max; o != k->body->last; o = o->next)
-        if (holds(&k->depends, o) && !rescales(k, o) && !needs_other_warps(o))
+        if (holds(&k->depends, o) && !rescales(k, o) && !needs_other_warps(o) && !converts_later(o))
             put(&k->arms, o);
         else if (o == k->m.max || o == k->sum)
             return false;
