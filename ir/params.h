@@ -126,8 +126,8 @@ PARAM(warp_specialize_producer_regs, 40, 24, 248, "registers",
       "setmaxnreg's limit for a thread of the producer (rounded down to a multiple of 8)",
       "of 1,883 kernels, other PTX: 36 at 24, 36 at 80")
 PARAM(warp_specialize_producer_regs_least, 24, 24, 248, "registers",
-      "setmaxnreg's limit for a thread of the producer where two CTAs share an SM, or where keep_maximum keeps "
-      "scores", "of 1,883 kernels, other PTX: 5 at 48; 24 is the least that setmaxnreg takes")
+      "setmaxnreg's limit for a thread of the producer where two CTAs share an SM, or where warps of the consumers "
+      "vote (keep_maximum, skip_rescaling)", "of 1,883 kernels, other PTX: 5 at 48; 24 is the least that setmaxnreg takes")
 PARAM(warp_specialize_divided_permille, 850, 0, 1000, "per mille of a consumer's registers",
       "if setmaxnreg gives most registers to the consumers, two CTAs fit on an SM if accumulators take at most this "
       "part",
@@ -155,6 +155,12 @@ PARAM(keep_maximum_slack, 8, 1, 15, "log2 of a sum",
       "a row keeps its old maximum while the sum of its exponentials is at most 2^value; an f16 is less than 2^16",
       "a sum of 128 exponentials, each at most 1, is at most 2^7")
 
+PARAM(keep_maximum_other_regs, 24, 0, 255, "registers",
+      "registers that a thread needs beyond the scores, their exponentials, the accumulator and the operand of a dot in "
+      "flight; if it has fewer, the exponentials are converted behind the branch",
+      "attention forward, fp_reassoc, 128 x 128, 8 warps, H200, the conversion in the branch and behind it: D = 128 (224 "
+      "registers) 1610 us, 1571; causal 946, 920; D = 64 (192 registers) 1094, 1148")
+
 /* -- skip_rescaling -- */
 PARAM(skip_rescaling_least, 8, 1, 128, "registers",
       "a warp votes whether to skip a product if a thread multiplies at least so many registers by each factor",
@@ -172,9 +178,6 @@ PARAM(alternate_dots_arithmetic_regs, 32, 0, 255, "registers",
 PARAM(overlap_dots_arithmetic_regs, 56, 0, 255, "registers",
       "registers that a thread needs between two chained dots, beyond both accumulators and the second dot's operand",
       "attention D=128, 128 x 128, 8 warps, with the overlap: 240 us became 216")
-PARAM(overlap_dots_late_regs, 48, 0, 255, "registers",
-      "registers that a thread needs between two chained dots if the second dot's operand is converted late, beyond both "
-      "accumulators and the tile that is converted", "")
 PARAM(carry_dots_other_regs, 84, 0, 255, "registers",
       "registers that a thread needs while a dot runs into the next iteration, beyond accumulators and the dot's operand",
       "attention backward, 232 registers: 112 beyond these, D=64, 64 x 128: 887 and 507 us became 858 and 458; 152, D=128, "

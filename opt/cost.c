@@ -294,9 +294,9 @@ static void note_vote(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_warp_all;
 }
 
-/* Returns whether a thread keeps both the scores and their exponentials in registers until a vote accepts the
- * exponentials (keep_maximum.c). */
-static bool keeps_scores(const struct func *f)
+/* Returns whether warps vote. Then a thread keeps both the scores and their exponentials in registers until the vote
+ * (keep_maximum.c), or the exponentials in 32 bits until the next iteration (skip_rescaling.c, overlap_dots.c). */
+static bool has_votes(const struct func *f)
 {
     bool votes = false;
     block_walk(f->body, note_vote, &votes);
@@ -307,7 +307,7 @@ void cost_role_regs(const struct func *f, int ctas, int regs[2])
 {
     enum { CONSUMER, PRODUCER };
     const struct params *params = f->module->params;
-    int groups = f->num_warps / WARPGROUP_WARPS, own = ctas > 1 || keeps_scores(f)
+    int groups = f->num_warps / WARPGROUP_WARPS, own = ctas > 1 || has_votes(f)
                                                            ? params->warp_specialize_producer_regs_least
                                                            : params->warp_specialize_producer_regs;
     regs[PRODUCER] = own / REGS_UNIT * REGS_UNIT;
@@ -370,18 +370,6 @@ static void access_cycles(const struct op *o, const struct type *t, int cycles[U
     if (!is_one_thread && o->code != OP_tensor_put)
         cycles[UNIT_issue] =
             divide_up(bytes, (vec_bytes > WARP_BYTES ? WARP_BYTES : vec_bytes) * f->num_warps);
-}
-
-bool cost_is_tensor_bound(const struct block *b)
-{
-    int64_t tensor = 0, special = 0;
-    for (const struct op *o = b->first; o; o = o->next) {
-        int cycles[UNIT_count];
-        cost_cycles(o, cycles);
-        tensor += cycles[UNIT_tensor];
-        special += cycles[UNIT_special];
-    }
-    return tensor > special;
 }
 
 int64_t cost_dot_cycles(const struct op *o)

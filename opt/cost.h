@@ -35,9 +35,6 @@ int64_t cost_shared_bytes(const struct func *f, enum shared_share share);
 void cost_cycles(const struct op *o, int cycles[UNIT_count]);
 /* Returns for how many cycles the dots of all warps of a CTA keep the tensor cores of an SM busy. */
 int64_t cost_dot_cycles(const struct op *o);
-/* Returns whether the dots of block b keep the tensor cores busy for longer than other ops of b keep the special
- * function units busy. */
-bool cost_is_tensor_bound(const struct block *b);
 /* Returns the latency of o: the cycles from the end of its use of the units until its result is available. */
 int cost_latency(const struct op *o);
 int cost_groups(const struct func *f); /* number of groups of four warps; the producer's warps do not count */

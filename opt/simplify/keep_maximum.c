@@ -29,6 +29,9 @@
  * the sums of rows, as in %l above, it carries a partial sum for each lane, and the partial sums are added after
  * the loop.
  *
+ * If registers are too few for two operands of the dot (converts_later), the branch yields the exponentials as f32, and
+ * their conversion stays behind the branch.
+ *
  * Each warp decides for its own rows, so a row must not span several warps. Needs: layouts. Leaves: unused ops. */
 #include <math.h>
 
@@ -158,13 +161,23 @@ static bool needs_other_warps(const struct op *o)
            o->code == OP_scan || o->code == OP_gather || o->code == OP_histogram;
 }
 
-/* Returns whether o converts the exponentials to a dot's operand behind the branch, where overlap_dots.c can let the
- * conversion run during another dot. This pays if the loop waits for the tensor cores more than for the special
- * function units. */
+/* Returns whether o, which converts the exponentials to a dot's operand, stays behind the branch. In the branch, the
+ * loop of overlap_dots.c needs registers for a second operand, while the dot of the previous iteration reads the first.
+ * Behind the branch, the conversion can run under the next dot. */
 static bool converts_later(const struct op *o)
 {
-    const struct use *u = o->code == OP_ftrunc ? op_result(o)->uses : NULL;
-    return u && !u->next && starts_dot(u->user) && u->user->block == o->block && cost_is_tensor_bound(o->block);
+    enum { CONSUMER };
+    const struct op *dot =
+        o->code == OP_ftrunc && value_nuses(op_result(o)) == 1 ? op_result(o)->uses->user : NULL;
+    if (!dot || !starts_dot(dot) || dot->block != o->block)
+        return false;
+    const struct func *f = o->block->func;
+    const int needed =
+        2 * tile_regs(op_opnd(o, 0)->type, f->num_warps, 0) + tile_regs(op_result(o)->type, f->num_warps, 0) +
+        tile_regs(op_result(dot)->type, f->num_warps, 0) + f->module->params->keep_maximum_other_regs;
+    int regs[2];
+    cost_role_regs(f, 1, regs);
+    return needed > regs[CONSUMER];
 }
 
 /* Chooses the ops that move into the branch: the ops that depend on the maximum and on no other carried value with
