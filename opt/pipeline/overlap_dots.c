@@ -49,16 +49,17 @@
  * that loop, or replaces it by its body.
  *
  * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
- * the first dot of the previous warpgroup has ended:
+ * the previous warpgroup has computed its operand of the second dot:
  *
- *     mbar_wait %K; stagger_wait; %s = mma_start %q, %K, 0; mma_wait; stagger_arrive   of the first iteration
+ *     mbar_wait %K; stagger_wait; %s = mma_start %q, %K, 0; mma_wait; %p = ...; stagger_arrive   of the first iteration
  *     ...
  *     mbar_wait %V; %d = mma_start %p, %V, %sum * %a; mma_wait; stagger_end        of the last
  *
  * Without staggering, all warpgroups would reach their arithmetic at the same time, and the tensor cores would idle
  * during this arithmetic. Warpgroups that start at the same time stay close together. In an attention kernel on an
- * H200, an iteration takes about 2850 cycles; two warpgroups were 358 cycles apart without staggering, and 1025
- * cycles apart with staggering. TFLOP/s of attention (64 heads of 4096 rows, f16):
+ * H200, an iteration takes about 2850 cycles; two warpgroups were 358 cycles apart without staggering, and 1025 cycles
+ * apart if the second started when the first dot of the first had ended. TFLOP/s of attention (64 heads of 4096 rows,
+ * f16), staggered in this way:
  *
  *     staggered                  never   once per tile   in every iteration
  *     128 x 128, D = 128           453             565                  566
@@ -66,6 +67,13 @@
  *     128 x 128, D = 64            348             385                  392
  *     128 x 128, D = 64, causal    343             346                  334
  *     128 x 64                     473             473                  474
+ *
+ * Two warpgroups should be half an iteration apart. If they are closer, both wait for the special functions, and then
+ * both wait for the tensor cores. The first dot takes less than half an iteration if D = 64. So the second of two
+ * warpgroups also waits for the arithmetic of the first; more than two start one dot apart. us of attention, D = 64, 128
+ * x 128, from descriptors, one dot apart and so: 128 heads of 4096 rows 1327, 1228; causal 683, 670; 32 heads of 16384
+ * rows 5299, 4678. From pointers, the same SASS but for addresses happened to be far enough apart before: 1207, 1223;
+ * 4635, 4620.
  *
  * If a branch computes the operand, staggering once per tile is not enough. The arithmetic is then short. Two
  * warpgroups that reach the arithmetic at the same time in one iteration also do so in all later iterations. Both
@@ -115,6 +123,8 @@ struct rotation {
     bool turns; /* two warpgroups take turns at their first dots in each iteration */
     /* each warpgroup starts its first dot when the first dot of the previous warpgroup has ended */
     bool staggers;
+    bool
+        is_far; /* the second of two warpgroups starts when the first has computed the second dot's operand */
     /* the op that computes operand a of the second dot, or, if the conversion to its narrow type is late, the op that
      * computes the tile which is converted */
     struct op *operand;
@@ -379,6 +389,20 @@ static void convert_late(struct rotation *r)
     r->operand = op_opnd(convert, 0)->def;
 }
 
+static void note_other_warps(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= needs_other_warps(o);
+}
+
+/* Returns whether the second of two warpgroups may wait until the first has computed its operand. It may not if the
+ * warpgroups could meet at a barrier before. */
+static bool may_be_far(const struct rotation *r)
+{
+    bool meets = false;
+    block_walk(r->body, note_other_warps, &meets);
+    return !meets && r->loop->block->func->num_warps == 2 * WARPGROUP_WARPS;
+}
+
 static bool plan(struct rotation *r)
 {
     if (!find_effects(r) || !are_dots(r))
@@ -461,9 +485,11 @@ static void build_first(struct rotation *r, struct builder *b, struct value **cr
             if (o == r->effects[FIRST])
                 build_stagger(r, b, OP_stagger_wait);
             copy_first(b, o, &first);
-            if (o == r->effects[FIRST_DONE])
+            if (o == r->effects[FIRST_DONE] && !r->is_far)
                 build_stagger(r, b, OP_stagger_arrive);
         }
+    if (r->is_far)
+        build_stagger(r, b, OP_stagger_arrive);
     if (r->turns)
         build_stagger(r, b, OP_stagger_end);
     b->loc = loop->loc;
@@ -696,6 +722,7 @@ static bool visit(struct block *b, bool is_staggered)
         r.turns =
             r.operand->code == OP_if && b->func->num_warps == 2 * WARPGROUP_WARPS && has_groups_of_rows(&r);
         r.staggers = r.turns || (!is_staggered && has_groups_of_rows(&r));
+        r.is_far = r.staggers && !r.turns && may_be_far(&r);
         const enum decision how = r.staggers ? DECISION_dot_ahead_staggered : DECISION_dot_ahead;
         opt_explain(b->func, &(struct explanation){how, .at = r.effects[FIRST],
                                                    .values = {op_result(r.effects[FIRST_DONE]),

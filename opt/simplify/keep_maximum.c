@@ -154,8 +154,7 @@ static bool only_used(const struct op *o, const struct map *m, bool inside)
     return true;
 }
 
-/* Returns whether o may move data between warps. */
-static bool needs_other_warps(const struct op *o)
+bool needs_other_warps(const struct op *o)
 {
     return o->code == OP_convert || o->code == OP_to_shared || (o->code == OP_reduce && !rows_in_warps(o)) ||
            o->code == OP_scan || o->code == OP_gather || o->code == OP_histogram;

@@ -29,6 +29,9 @@ struct value *loop_runs(struct builder *b, const struct op *loop);
  * operands. */
 bool op_has_free_order(const struct op *o);
 
+/* -- keep_maximum.c -- */
+bool needs_other_warps(const struct op *o); /* whether o may move data between warps */
+
 /* -- single_trip_loops.c -- */
 void loop_inline(struct op *loop); /* replaces a loop by the body of its first iteration */
 
