@@ -366,7 +366,6 @@ static bool goes_on(const struct specialize *w, const struct batch *g, const str
     return last != g || loop->block->parent->code == OP_for;
 }
 
-
 /* Builds, behind the loop, the wait for the last dot, and the release of the stage of this dot. The release has a
  * condition: the loop has run at least once. */
 static void end_last_dot(const struct specialize *w, const struct batch *g, struct ring *r, struct op *loop)
