@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda (not triton: it has no launch option fp_reassoc)
 # spills: with fp_reassoc and D = 128, ptxas keeps two scalars of the loop over programs in memory
 # Attention with tiles of 128 x 128 in eight warps, whose dots overlap from one iteration to the next. The operand of a dot in flight is in
-# registers that the loop carries. With fp_reassoc, a branch computes this operand, and the loop runs two iterations in one.
+# registers. With fp_reassoc, a branch computes this operand: with D = 64 the loop runs two iterations in one, with D = 128 it converts late.
 import torch
 import triton
 import triton.language as tl
