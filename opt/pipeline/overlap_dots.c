@@ -39,8 +39,8 @@
  *
  * If a branch computes the operand (keep_maximum.c), the branch stays in front of the wait for the second dot, because
  * ptxas does not move this wait across the branch. The second dot still reads the operand of the previous iteration
- * while the branch computes the next operand. So the pass also unrolls the loop by two: the operands of two iterations
- * then have registers of their own. The first of the two iterations waits for its second dot behind the start of the
+ * while the branch computes the next operand. So, unless the conversion is late, the pass also unrolls the loop by two:
+ * the operands of two iterations then have registers of their own. The first of the two iterations waits for its second dot behind the start of the
  * next first dot. In front of the loop, where the first operand is computed, the branch's second arm replaces the
  * branch.
  *
