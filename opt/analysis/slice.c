@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* slice.c: finds the dot from whose result a tile is computed. Searches the tile's backward slice of pure ops depth
- * first, the first operand first.
+ * first, the first operand first. From the result of an `if`, the search continues in both arms.
  *
  *     %d = dot ...
  *     %x = trunc %d
