@@ -73,10 +73,9 @@ bool is_on_way_out(const struct op *o, const struct op *load);
 
 /* -- slice.c -- */
 /* Returns the dot from whose result pure ops compute v, or NULL. Searches depth first, the first operand first, and in
- * both arms of an `if`. If
- * through_loops, the search continues from a loop's result into the loop, and from a carried value to the value that
- * the previous iteration yields; otherwise the search ends at these values. If `accepts` is not NULL, returns only a
- * dot for which `accepts` returns true; the search does not continue through other dots. */
+ * both arms of an `if`. If through_loops, the search continues from a loop's result into the loop, and from a carried
+ * value to the value that the previous iteration yields; otherwise the search ends at these values. If `accepts` is not
+ * NULL, returns only a dot for which `accepts` returns true; the search does not continue through other dots. */
 const struct op *dot_behind(const struct value *v, bool through_loops, bool (*accepts)(const struct op *dot));
 
 /* -- memory/hoist_loads.c -- */

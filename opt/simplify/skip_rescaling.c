@@ -75,14 +75,15 @@ static bool is_old_and_new(const struct block *body, const struct value *x, cons
 }
 
 /* Returns whether v is a difference between the old and the new contents of a value that the loop carries. The
- * difference may be multiplied by a factor. */
+ * difference may be multiplied by factors from outside of the loop. */
 static bool is_change(const struct block *body, const struct value *v)
 {
     const struct op *o = v->def;
     if (!o || o->block != body)
         return false;
-    if (o->code == OP_mul)
-        return is_change(body, op_opnd(o, 0)) || is_change(body, op_opnd(o, 1));
+    for (int i = 0; o->code == OP_mul && i < 2; i++)
+        if (value_is_outside(behind_shapes(op_opnd(o, 1 - i)), body->parent))
+            return is_change(body, op_opnd(o, i));
     if (o->code != OP_sub && o->code != OP_add)
         return false;
     const struct value *x = op_opnd(o, 0), *y = op_opnd(o, 1);
