@@ -46,15 +46,15 @@ def check(name, factor, level, d):
 
 
 torch.manual_seed(0)
-for d in 64, 128:
-    n = 512
-    block = torch.arange(0, n, device='cuda') // 128
-    row = torch.arange(0, n, device='cuda')
-    ones = torch.ones((n,), device='cuda')
-    check("a new maximum in each block", ones, block, d)
-    check("no new maximum", ones, 3 - block, d)
-    check("equal maxima", ones, 0 * block, d)
-    check("a new maximum in one row of a warp", torch.where(row % 16 == 5, 1, -1), block, d)
-    check("a new maximum in one warp", torch.where(row // 16 % 8 == 3, 1, -1), block, d)
-    check("a new maximum in the last block", ones, torch.where(block == 3, 4, 0), d)
-    check("a new maximum every other block", ones, torch.where(block % 2 == 1, block, 0), d)
+n = 512
+block = torch.arange(0, n, device='cuda') // 128
+row = torch.arange(0, n, device='cuda')
+ones = torch.ones((n,), device='cuda')
+check("a new maximum in each block", ones, block, 64)
+check("no new maximum", ones, 3 - block, 64)
+check("equal maxima", ones, 0 * block, 64)
+check("a new maximum in one row of a warp", torch.where(row % 16 == 5, 1, -1), block, 64)
+check("a new maximum in one warp", torch.where(row // 16 % 8 == 3, 1, -1), block, 64)
+check("a new maximum in the last block", ones, torch.where(block == 3, 4, 0), 64)
+check("a new maximum in one row of a warp", torch.where(row % 16 == 5, 1, -1), block, 128)
+check("a new maximum every other block", ones, torch.where(block % 2 == 1, block, 0), 128)
