@@ -560,10 +560,48 @@ static struct value *resize(struct builder *b, enum opcode code, struct value *x
     return from == to ? x : build_cast(b, from < to ? code : OP_trunc, x, elem);
 }
 
+static bool wraps_narrowly(enum opcode code)
+{
+    return code == OP_add || code == OP_sub || code == OP_mul || code == OP_shl;
+}
+
+/* Returns whether + - * << and splats compute v from constants and extensions, in at most `depth` steps. */
+static bool is_widened(const struct value *v, int depth)
+{
+    const struct op *o = v->def;
+    uint64_t bits;
+    if (const_bits(v, &bits) || (o && (o->code == OP_sext || o->code == OP_zext)))
+        return true;
+    if (!o || depth == 0 || (o->code != OP_splat && !wraps_narrowly(o->code)))
+        return false;
+    return is_widened(op_opnd(o, 0), depth - 1) &&
+           (o->code == OP_splat || is_widened(op_opnd(o, 1), depth - 1));
+}
+
+/* Rewrites trunc(x + y) as trunc(x) + trunc(y), and likewise for - * and <<, if x and y are computed from extensions.
+ * The bounds of x + y must fit in the narrow type, because other passes assume that signed integers do not overflow. */
+static struct value *narrow_arithmetic(struct builder *b, const struct op *o)
+{
+    enum { DEPTH = 8, BITS = 32 };
+    struct value *wide = op_opnd(o, 0);
+    const struct type *elem = type_elem(op_result(o)->type);
+    const struct op *inner = wide->def;
+    if (!inner || !wraps_narrowly(inner->code) || type_elem_bits(elem) != BITS)
+        return NULL;
+    struct bounds of = bounds_of(wide);
+    if (of.lo < INT32_MIN || of.hi > INT32_MAX || !is_widened(wide, DEPTH))
+        return NULL;
+    return build_binary(b, inner->code, build_cast(b, OP_trunc, op_opnd(inner, 0), elem),
+                        build_cast(b, OP_trunc, op_opnd(inner, 1), elem));
+}
+
 static struct value *cast(struct builder *b, const struct op *o)
 {
     struct op *inner = op_info[o->code].family == FAMILY_cast ? op_opnd(o, 0)->def : NULL;
     const struct type *elem = type_elem(op_result(o)->type);
+    struct value *narrow = o->code == OP_trunc ? narrow_arithmetic(b, o) : NULL;
+    if (narrow)
+        return narrow;
     if (o->code == OP_bitcast && op_opnd(o, 0)->type == op_result(o)->type)
         return op_opnd(o, 0);
     if (!inner || op_info[inner->code].family != FAMILY_cast)

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* licm.c: moves loop-invariant pure ops out of their loop.
  *
- *     for %i = ... {                     %a = mul %x, %y
- *       %a = mul %x, %y           =>     for %i = ... {
+ *     for %i = ... carry(%c = %x) {      %a = mul %x, %y
+ *       %a = mul %c, %y           =>     for %i = ... carry(%c = %x) {
  *       %b = add %a, %i                    %b = add %a, %i
+ *       yield %x                           yield %x
+ *
+ * A loop-carried value is invariant if each iteration yields its initial value or the carried value itself. Its uses
+ * then use the initial value, and dce removes it.
  *
  * The pass moves an op to before the loop if the op is pure, is directly in the loop's region, and uses only values
  * from outside of the loop (also in the op's own regions). The pass visits inner loops first, so an op can move out
@@ -33,9 +37,24 @@ static bool can_move(const struct op *o, const struct op *loop)
     return !op_has(o, TERMINATOR) && o->nresults > 0 && is_pure(o) && uses_only_outside(o, loop, o);
 }
 
+static void replace_invariant_carried(struct op *loop)
+{
+    struct block *body = loop->regions[0];
+    for (int i = 0; i < loop->nresults; i++) {
+        struct value *init = op_opnd(loop, i + 3), *arg = body->args.at[i + 1],
+                     *next = op_opnd(body->last, i);
+        if (next != init && next != arg)
+            continue;
+        value_replace(&loop->results[i], init);
+        value_replace(arg, init);
+    }
+}
+
 static void hoist(struct op *loop, void *ctx)
 {
     (void)ctx;
+    if (loop->code == OP_for)
+        replace_invariant_carried(loop);
     for (int i = 0; i < loop->nregions && (loop->code == OP_for || loop->code == OP_while); i++) {
         for (struct op *next, *o = loop->regions[i]->first; o; o = next) {
             next = o->next;
