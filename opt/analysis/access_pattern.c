@@ -45,12 +45,20 @@ static bool may_guard(const struct op *o, int i)
     }
 }
 
-/* Returns whether v, an atom, is the counter of a loop that starts at a value of at least 0. Such a counter is an
- * atom if the loop's step is not constant (affine.c); the step is assumed to be positive. */
+/* Returns whether v, an atom, is the counter of a loop that counts up from a value of at least 0, or down to such a
+ * value. Such a counter is an atom if the loop's step is no positive constant (affine.c). A step that is no constant is
+ * assumed to be positive. */
 static bool is_nonnegative_counter(struct affine_table *t, const struct value *v)
 {
     const struct op *loop = v->def || v->index ? NULL : v->block->parent;
-    return loop && loop->code == OP_for && is_nonnegative_opnd(t, loop, 0, NULL);
+    int64_t step;
+    if (!loop || loop->code != OP_for)
+        return false;
+    if (!value_const_int(op_opnd(loop, 2), &step) || step > 0)
+        return is_nonnegative_opnd(t, loop, 0, NULL);
+    const struct affine *end = affine_of(t, op_opnd(loop, 1));
+    struct poly one = poly_int(1), last;
+    return end && poly_add(t, &last, &end->p, &one, 1) && poly_is_nonnegative(t, &last, NULL);
 }
 
 static bool is_nonnegative_value(struct affine_table *t, const struct value *v, struct access *a)

@@ -478,12 +478,13 @@ static struct poly trips(struct affine_table *t, const struct op *loop)
     return poly_atom(atom_add(t, (struct atom){.kind = ATOM_trips, .loop = loop}));
 }
 
-/* If the step is not a constant, the counter itself is an atom: its largest value is known, but the number of
- * iterations is not. */
+/* If the step is not a positive constant, the counter itself is an atom. If it is not a constant, the counter's largest
+ * value is known, but the number of iterations is not. If it is negative, the counter may be known to be at least 0,
+ * but a multiple of the number of iterations would have a negative factor. */
 static bool counter(struct affine_table *t, const struct op *loop, struct affine *r)
 {
     int64_t by;
-    if (!value_const_int(op_opnd(loop, 2), &by)) {
+    if (!value_const_int(op_opnd(loop, 2), &by) || by < 0) {
         r->p = scalar_atom(t, loop->regions[0]->args.at[0]);
         return true;
     }

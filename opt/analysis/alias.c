@@ -118,7 +118,10 @@ static bool largest_value(struct affine_table *t, const struct value *v, int dep
     if (!o || (!v->def && v->index))
         return false;
     switch (o->code) {
-    case OP_for: { /* a counter that counts up */
+    case OP_for: { /* a counter */
+        int64_t step;
+        if (!v->def && value_const_int(op_opnd(o, 2), &step) && step < 0)
+            return largest_opnd(t, o, 0, depth, g, out);
         bool good = !v->def && (!t->is_proof || counts_up(t, o, g)) && largest_opnd(t, o, 1, depth, g, out);
         expr_push(arena, out, EXPR_const, 1);
         expr_push(arena, out, EXPR_sub, 0);

@@ -77,14 +77,18 @@ static bool arithmetic(enum opcode code, struct bounds x, struct bounds y, struc
 
 static struct bounds look(const struct value *v, int *budget);
 
-/* Computes the bounds of a loop's counter. If lo is a constant of at least 0, the upper bound is the counter's last
- * value; otherwise the upper bound is hi - 1. */
+/* Computes the bounds of a loop's counter. If the counter counts up from a constant lo of at least 0, the upper bound
+ * is its last value, else hi - 1. If the counter counts down, it is at most lo and at least hi + 1. */
 static bool counter(const struct op *loop, int *budget, struct bounds *r)
 {
     int64_t step;
-    if (!value_const_int(op_opnd(loop, 2), &step) || step <= 0)
+    if (!value_const_int(op_opnd(loop, 2), &step) || step == 0)
         return false;
     struct bounds lo = look(op_opnd(loop, 0), budget), hi = look(op_opnd(loop, 1), budget);
+    if (step < 0) {
+        *r = (struct bounds){hi.lo + 1, lo.hi};
+        return hi.lo < lo.hi;
+    }
     if (hi.hi <= lo.lo)
         return false;
     bool in_steps = lo.lo == lo.hi && lo.lo >= 0;
