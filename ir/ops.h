@@ -206,7 +206,7 @@ OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared
 OP(async_copy,   "buf ptr mask?",   "",  0, A(vec),          async, READS|WRITES, async_copy, "copies a tile from global into shared memory; the owner of an element copies it; where mask is 0: 0")
 OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "makes the copies since the last commit one group")
 OP(async_wait,   "",                "",  0, A(pending),      async, EFFECT, none,      "each thread waits for its groups of copies")
-OP(fence_async,  "",                "",  0, 0,               async, EFFECT, none,      "the threads' writes to shared memory are visible to asynchronous units after the next barrier")
+OP(fence_async,  "",                "",  0, A(read),         async, EFFECT, none,      "the threads' writes to shared memory are visible to asynchronous units after the next barrier; read=1: their reads have ended")
 OP(mma_start,    "a b acc",         "r", 0, 0,               async, READS|EFFECT|MULTIPLIES, mma_start, "starts acc + a b as one group; b is a buffer, a a buffer or a tile")
 OP(mma_wait,     "x*",              "r*",0, A(pending),      async, EFFECT, mma_wait,  "results of mma_start, when all but `pending` groups are done")
 OP(tensor_load,  "x*",              "r", 0, A(map),          async, READS,  given,     "loads the map's box at coordinates x, outermost first; traced and laid_out only")

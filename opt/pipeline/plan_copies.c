@@ -328,7 +328,8 @@ static void find_slice(struct copy_plan *p)
 static bool is_in_order(const struct op *o)
 {
     return starts_dot(o) || o->code == OP_mma_wait || o->code == OP_mbar_wait || o->code == OP_mbar_arrive ||
-           (o->code == OP_barrier && op_int(o, ATTR_group));
+           (o->code == OP_barrier && op_int(o, ATTR_group)) ||
+           (o->code == OP_fence_async && op_int(o, ATTR_read));
 }
 
 static void look_at_copies(struct op *o, void *ctx)
