@@ -228,6 +228,35 @@ static void add_access(struct assign *a, struct op *o)
     join_operands(o, c);
 }
 
+/* Returns whether an elementwise op reads v or a transposition of v. */
+static bool is_read_by_arithmetic(const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (op_has(u->user, ELEMENTWISE) ||
+            (u->user->code == OP_trans && is_read_by_arithmetic(op_result(u->user))))
+            return true;
+    return false;
+}
+
+/* A tile that a tensor map copies lies in shared memory, contiguous along its last dimension. Arithmetic loads it from
+ * there into registers like a tile from global memory, with vectors of 16 bytes. (Arithmetic that combines it with a
+ * dot's result needs it in the dot's layout instead.) */
+static void add_copied(struct assign *a, struct op *o)
+{
+    enum { VECTOR_BYTES = 16 };
+    const struct type *t = op_result(o)->type;
+    if (t->rank == 1 || !is_read_by_arithmetic(op_result(o)) || meets_dot(op_result(o)))
+        return;
+    struct class *c = class_of(op_result(o));
+    struct site *s = add_site(a, o, c);
+    s->is_access = true;
+    for (int d = 0; d < t->rank; d++)
+        s->order[d] = t->rank - 1 - d;
+    s->vector = VECTOR_BYTES / type_elem_bytes(t);
+    find(c)->access = o;
+    find(c)->fast_dim = s->order[0];
+}
+
 static void add_reduce(struct assign *a, struct op *o)
 {
     struct class *c = add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name);
@@ -338,6 +367,8 @@ static void gather_op(struct assign *a, struct op *o)
         return;
     if (o->code == OP_store && o->block->parent)
         VEC_PUSH(a->arena, &a->stores, o);
+    else if (o->code == OP_tensor_load)
+        add_copied(a, o);
     else if (op_info[o->code].family == FAMILY_memory)
         add_access(a, o);
     else if (o->code == OP_reduce)
@@ -424,7 +455,8 @@ static const struct layout *plain_layout(struct assign *a, const struct type *t)
 
 static int accessed_bytes(const struct op *access)
 {
-    return type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
+    return access->code == OP_tensor_load ? type_elem_bytes(op_result(access)->type)
+                                          : type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
 }
 
 /* Returns the access that determines the order of dimensions of the class: the first access that is contiguous

@@ -27,6 +27,7 @@
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
+#include "opt/pipeline/plan_copies.h"
 
 #include <math.h>
 #include <string.h>
@@ -99,11 +100,23 @@ static bool has_same_readers(const struct op *load)
     return !(seen[0] && seen[1]);
 }
 
-/* Returns whether the rewrite can be faster. The rewrite can be faster only if a dot reads the loaded tile
- * through shared memory (is_operand), because the tile must then be in shared memory in any case. */
+/* Returns whether a dot reads the loaded tile through shared memory, so that the tile must be there in any case. */
 static bool may_pay(const struct op *load)
 {
     return is_operand(op_result(load), load->block) && has_same_readers(load);
+}
+
+/* Returns whether the load's loop computes an operand of an asynchronous dot from the loaded tile. If threads copied
+ * such tiles ahead, the fence between the store of the operand and the dot would wait for these copies. It does not
+ * wait for copies by tensor maps. In a short loop that writes no memory, threads load such tiles into registers
+ * (loop_is_short), except tiles that only casts change. */
+static bool gives_computed_operand(const struct op *load)
+{
+    const struct op *loop = load->block->parent;
+    const bool is_in_loop = loop && loop->code == OP_for && op_result(load)->type->rank == 2;
+    const struct op *dot = is_in_loop ? dot_computed_from(op_result(load)) : NULL;
+    return dot && dot_is_async(dot) &&
+           (!loop_is_short(loop) || op_may_write(loop) || tile_goes_to_dots(load));
 }
 
 /* If the loop computes an operand of a dot from the vector that `load` loads, returns the load of the dot's other
@@ -307,7 +320,7 @@ static const char *why_not(struct raising *r, struct candidate *c)
 {
     struct op *o = c->load;
     c->beside = load_beside(o);
-    const char *why = c->beside || may_pay(o)
+    const char *why = c->beside || may_pay(o) || gives_computed_operand(o)
                           ? box_of(r->t, o, &c->a)
                           : "no dot of its block, or of all its loops, reads it from shared memory";
     why = why ? why : shift_starts(r->t, &c->a, &c->guards);
@@ -420,6 +433,24 @@ static void keep_vectors_beside_tiles(struct raising *r)
                 r->loads.at[i]->why = "the tile beside it stays a load";
 }
 
+/* Keeps the loads of a short loop that writes no memory from which operands are computed, unless a producer warp copies
+ * other tiles of this loop anyway: its registers may cost a CTA on each SM. */
+static void keep_short_loops(struct raising *r)
+{
+    for (int i = 0; i < r->loads.n; i++) {
+        struct candidate *c = r->loads.at[i];
+        const struct op *loop = c->load->block->parent;
+        bool has_producer =
+            c->why || may_pay(c->load) || c->beside || !loop_is_short(loop) || op_may_write(loop);
+        for (int k = 0; k < r->loads.n && !has_producer; k++) {
+            const struct candidate *other = r->loads.at[k];
+            has_producer = !other->why && other->load->block == c->load->block && may_pay(other->load);
+        }
+        if (!has_producer)
+            c->why = "no producer warp copies other tiles of its short loop";
+    }
+}
+
 /* Dots that are not asynchronous leave the tensor cores idle while the warps of the CTA wait for a stage and load
  * fragments from it. Another CTA of the SM, or another warpgroup, uses the tensor cores during this time. If a CTA
  * has one warpgroup, and its rings take more than half of the SM's shared memory, all loads stay loads. Threads then
@@ -497,6 +528,7 @@ void opt_raise_tma_load(struct func *f)
         return;
     func_walk(f, visit, &r);
     keep_together(&r);
+    keep_short_loops(&r);
     keep_two_ctas(&r);
     keep_vectors_beside_tiles(&r);
     for (int i = 0; i < r.loads.n; i++) {

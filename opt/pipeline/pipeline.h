@@ -23,8 +23,14 @@ enum { STAGE_ALIGN = 128 }; /* a tensor map copies to a multiple of this number 
 /* Returns the last dot of v's block whose operand a or b is computed from v by elementwise ops, shape ops and
  * conversions of this block. Returns NULL if v has other users too, or if there is no such dot. */
 const struct op *dot_computed_from(const struct value *v);
+/* Returns whether the loop is known to run so few iterations that copies ahead of tiles for registers gain nothing: loads
+ * into registers may be in flight together as well, they need no shared memory, and other CTAs find their lines in L1. */
+bool loop_is_short(const struct op *loop);
 
 /* -- plan_copies.c -- */
+/* Returns whether an elementwise op combines v, or a value that elementwise ops and transpositions compute from v, with
+ * a dot's result. */
+bool meets_dot(const struct value *v);
 /* Returns whether pipeline_loops will probably copy the tile of load o to shared memory. Each reader can then load
  * the tile in a layout of its own. Such loads are, in a loop with a dot, the loads of vectors, and the loads of tiles
  * that elementwise ops combine with the result of a dot. */

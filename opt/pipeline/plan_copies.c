@@ -16,6 +16,7 @@
  * - The loop writes no memory, or invariant_loads.c has marked the load.
  * - A thread can copy at least 4 bytes with one instruction.
  * - If a producer warp serves the loop and a dot reads the tile from a buffer, nothing else reads the tile.
+ * - The loop is not known to be short, or only casts lead from the load to the dot.
  * - The addresses and the mask can be computed several iterations ahead: pure ops, and loads that rotate_loads.c has
  *   moved, compute them from the loop's counter and carried values. All these ops together are called the slice.
  *
@@ -144,6 +145,14 @@ static bool is_beside_producers(const struct op *load)
     return true;
 }
 
+/* Returns whether only arithmetic on registers reads the tile, in a short loop that writes no memory (loop_is_short). */
+static bool is_for_registers(const struct copy_plan *p, const struct op *load)
+{
+    const struct value *target;
+    return loop_is_short(p->loop) && !p->writes && goes_to_dots(load, BY_ARITHMETIC, &target) &&
+           target->type->kind != TY_shared;
+}
+
 /* Returns whether the load can become an asynchronous copy. If so, fills x. */
 static bool is_copy(struct copy_plan *p, struct op *load, enum way way, struct staged *x)
 {
@@ -152,7 +161,7 @@ static bool is_copy(struct copy_plan *p, struct op *load, enum way way, struct s
     struct value *r = op_result(load);
     if (load->code != OP_load || op_int(load, ATTR_volatile) || !type_is_tile(r->type) ||
         type_is_ptr(r->type) || !is_zero(op_opnd(load, 2)) || !goes_to_dots(load, way, &target) ||
-        is_known(p, load) ||
+        is_known(p, load) || (way != BY_CASTS && is_for_registers(p, load)) ||
         (p->has_producer && target->type->kind == TY_shared && !is_beside_producers(load)) ||
         (p->writes && !op_int(load, ATTR_invariant)))
         return false;
@@ -174,6 +183,12 @@ static bool is_copy(struct copy_plan *p, struct op *load, enum way way, struct s
         type_shared(p->module, type_elem(r->type), r->type->rank, r->type->shape, ring, p->nstages);
     *x = (struct staged){.load = load, .vec = vec, .ring_type = t};
     return true;
+}
+
+bool loop_is_short(const struct op *loop)
+{
+    int64_t trips;
+    return loop_trips(loop, &trips) && trips <= loop->block->func->module->params->pipeline_loops_short_trips;
 }
 
 /* -- functions that assign_layouts calls -- */
@@ -208,9 +223,7 @@ static bool comes_of_dot(const struct value *v, int depth)
     return comes;
 }
 
-/* Returns whether an elementwise op combines v, or a value that elementwise ops and transpositions compute from v,
- * with a dot's result. */
-static bool meets_dot(const struct value *v, int depth)
+static bool meets_dot_in(const struct value *v, int depth)
 {
     const int64_t depth_most = v->block->func->module->params->pipeline_loops_meet_depth;
     for (const struct use *u = v->uses; u && depth < depth_most; u = u->next) {
@@ -220,16 +233,21 @@ static bool meets_dot(const struct value *v, int depth)
         for (int i = 0; i < o->nopnds; i++)
             if (op_opnd(o, i) != v && comes_of_dot(op_opnd(o, i), 0))
                 return true;
-        if (meets_dot(op_result(o), depth + 1))
+        if (meets_dot_in(op_result(o), depth + 1))
             return true;
     }
     return false;
 }
 
+bool meets_dot(const struct value *v)
+{
+    return meets_dot_in(v, 0);
+}
+
 bool readers_choose_layout(const struct op *o)
 {
     return o && o->code == OP_load && type_is_tile(op_result(o)->type) &&
-           (op_result(o)->type->rank == 1 || meets_dot(op_result(o), 0)) && is_in_loop_of_dots(o);
+           (op_result(o)->type->rank == 1 || meets_dot(op_result(o))) && is_in_loop_of_dots(o);
 }
 
 /* Returns whether a producer warp (warp_specialize.c) will copy both operands of each dot in the load's loop. */

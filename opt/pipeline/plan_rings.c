@@ -59,7 +59,7 @@ bool op_leads_to_dot(const struct op *o)
 }
 
 /* Sets *last to the last dot of block b with an operand that b computes from v. Returns false if v has a user outside
- * the block, or a user that is neither such a dot nor an op that leads to one (op_leads_to_dot, trans, to_shared). */
+ * the block, or a user that is neither a dot nor an op that leads to one (op_leads_to_dot, trans, to_shared). */
 static bool find_dot_from(const struct value *v, const struct block *b, int depth, const struct op **last)
 {
     if (depth > value_params(v)->pipeline_loops_depth)
@@ -70,7 +70,7 @@ static bool find_dot_from(const struct value *v, const struct block *b, int dept
             return false;
         if (op_has(o, MULTIPLIES)) {
             if (u == &o->opnds[DOT_acc])
-                return false;
+                continue;
             *last = *last && op_is_before(o, *last) ? *last : o;
         } else if (!(op_leads_to_dot(o) || o->code == OP_trans || o->code == OP_to_shared) ||
                    !find_dot_from(op_result(o), b, depth + 1, last)) {
