@@ -59,6 +59,37 @@ static void check_limits(const struct func *f, const struct ptx_info *info)
                    (int64_t)f->target->smem_bytes);
 }
 
+/* Selects and schedules the instructions of f; if registers are short, a second time with rematerialization. */
+static struct mir *make(struct func *f, const struct codegen_options *o, struct ptx_info *info,
+                        struct liveness **live)
+{
+    struct mir *m = select_and_schedule(f, o, false, info, live);
+    if (f->module->diag->nerrors == 0 && (*live)->peak_regs > func_regs_most(f)) {
+        struct liveness *frugal_live;
+        struct ptx_info frugal_info;
+        struct mir *frugal = select_and_schedule(f, o, true, &frugal_info, &frugal_live);
+        if (frugal_live->peak_regs < (*live)->peak_regs) {
+            m = frugal;
+            *live = frugal_live;
+            *info = frugal_info;
+        }
+    }
+    return m;
+}
+
+int codegen_spilled_regs(struct func *f)
+{
+    static const struct codegen_options none = {0};
+    struct arena *a = f->module->scratch;
+    struct arena_mark mark = arena_mark(a);
+    struct ptx_info info;
+    struct liveness *live;
+    const struct mir *m = make(f, &none, &info, &live);
+    int spilled = ptxas_regs(m, live, PTXAS_any) - func_regs_most(f);
+    arena_reset(a, mark);
+    return spilled > 0 ? spilled : 0;
+}
+
 void codegen_emit(struct func *f, const struct codegen_options *o, struct text *out, struct ptx_info *info)
 {
     struct diag *d = f->module->diag;
@@ -67,17 +98,7 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
     const char *stage = d->stage;
     d->stage = "codegen";
     struct liveness *live;
-    struct mir *m = select_and_schedule(f, o, false, info, &live);
-    if (d->nerrors == 0 && live->peak_regs > func_regs_most(f)) {
-        struct liveness *frugal_live;
-        struct ptx_info frugal_info;
-        struct mir *frugal = select_and_schedule(f, o, true, &frugal_info, &frugal_live);
-        if (frugal_live->peak_regs < live->peak_regs) {
-            m = frugal;
-            live = frugal_live;
-            *info = frugal_info;
-        }
-    }
+    struct mir *m = make(f, o, info, &live);
     check_limits(f, info);
     if (o->registers || o->line_registers)
         pressure_explain(m, live, o);

@@ -94,5 +94,6 @@ DECISION(l2_prefetch, prefetch_programs, 0, "%v is prefetched to L2 for the prog
 DECISION(l2_prefetch, prefetch_row, 0, "%v is prefetched to L2 before the loop")
 DECISION(allocate_shared, placed, 0, "%d bytes at %d")
 DECISION(pack_programs, packed, 0, "up to %d programs share a CTA")
+DECISION(stepdown, doubled_warps, 0, "about %d registers of a thread would be spilled: %d warps instead of %d; all passes ran again")
 DECISION(stepdown, stepped_down, 0, "%d bytes of shared memory, of %d: %s%sall passes ran again")
 #endif

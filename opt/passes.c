@@ -283,7 +283,7 @@ void opt_run(struct func *f, const struct opt_options *o)
     check_names(f, o->print_after, "");
     check_names(f, o->explain, "registers,schedule,stepdown"); /* names of explanations that are not passes */
     struct func kept;
-    bool may_step_down = !o->passes && stepdown_is_needed(f);
+    bool may_step_down = !o->passes && stepdown_is_needed(f, o);
     if (may_step_down)
         func_copy(&kept, f);
     run_list(f, o);

@@ -129,6 +129,8 @@ struct opt_options {
     void *write_ctx;
     /* Receives explanations as records, with write_ctx; NULL: `write` receives them as text. */
     void (*note)(void *ctx, const struct explanation *x);
+    /* Returns how many registers of a thread would be spilled in the code of f (codegen_spilled_regs); NULL: unknown. */
+    int (*spilled_regs)(struct func *f);
 };
 
 /* Runs the passes of the options (NULL: the default list) on f. The default list yields a scheduled function. A
@@ -196,12 +198,13 @@ bool opt_is_listed(const char *names, const char *name);
  * at most the limit of the options. */
 int opt_stages(const struct func *f, const struct op *loop);
 
-/* -- stepdown.c: reruns the passes with decreasing limits if shared memory is too small -- */
-/* Returns whether the kernel might need more shared memory than the target has. If so, the caller keeps a copy of
- * the kernel for stepdown_run. */
-bool stepdown_is_needed(const struct func *f);
+/* -- stepdown.c: reruns the passes with decreasing limits if shared memory is too small, or with more warps if registers
+ * are short -- */
+/* Returns whether the kernel might need more shared memory or registers than the target has. If so, the caller keeps a
+ * copy of the kernel for stepdown_run. */
+bool stepdown_is_needed(const struct func *f, const struct opt_options *o);
 /* If the run on f ended because shared memory was too small, restores f from `kept` and calls `run` with lower limits,
- * until f fits or no limit is left to lower. */
+ * until f fits or no limit is left to lower. If many registers would be spilled, calls `run` with twice the warps. */
 void stepdown_run(struct func *f, const struct func *kept, const struct opt_options *o,
                   void (*run)(struct func *f, const struct opt_options *o));
 

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* stepdown.c: compiles a kernel again with fewer optimisations if it needs more shared memory than the target has.
+/* stepdown.c: compiles a kernel again, with fewer optimisations if it needs more shared memory than the target has, or
+ * with more warps if it spills many registers.
  *
  * Passes choose buffers before allocate_shared computes the total size. If the total is too large, stepdown runs all
  * passes again on a copy of the function that was made before the first pass. The first of these runs use fewer
  * pipeline stages. Each later run omits one more optimisation, and uses as many stages as then fit. The omitted
  * optimisations are, in this order: layout conversions in one piece (instead, a conversion is split into smaller
  * conversions), TMA stores through shared memory, TMA loads (whose buffers are live during the whole loop), and dots
- * that read shared memory. Without the last two optimisations, a kernel may have no pipeline at all. */
+ * that read shared memory. Without the last two optimisations, a kernel may have no pipeline at all.
+ *
+ * If the code of a kernel would spill many registers of a thread, a run with twice the warps follows, in which each
+ * thread has fewer elements of each tile. Its result is used if fewer registers would be spilled. As in
+ * legalize_dot.c, the number of warps that the user asked for is a wish. */
 #include "opt/passes.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* How conversions are split: not at all, or into pieces below a large or a small size limit. */
@@ -39,9 +45,12 @@ struct stepdown {
     struct opt_options now;
     int nreports; /* the number of reports in diag before the first run */
     int64_t nops;
+    int num_warps;
 };
 
 /* -- whether stepdown may be needed -- */
+
+enum { REG_BYTES = 4 };
 
 struct tiles {
     int64_t bytes, largest, ndots;
@@ -59,18 +68,32 @@ static void count(struct op *o, void *ctx)
         }
 }
 
-/* A kernel without dots uses shared memory only to convert its tiles, so small tiles always fit. If a tile exceeds
- * the registers by far, stepdown is not tried, and the compiler rejects the kernel at once. */
-bool stepdown_is_needed(const struct func *f)
+/* A kernel without dots uses shared memory only to convert its tiles, so small tiles always fit. */
+static bool may_exceed_shared(const struct func *f, const struct tiles *t)
 {
-    enum { REG_BYTES = 4 };
-    const struct params *params = f->module->params;
+    return t->ndots > 0 ||
+           100 * t->bytes > (int64_t)f->target->smem_bytes * f->module->params->stepdown_shared_percent;
+}
+
+/* Returns whether the kernel may get more warps, and all its tiles together exceed the registers of its threads. */
+static bool may_exceed_registers(const struct func *f, const struct opt_options *o, const struct tiles *t)
+{
+    enum { THREADS = 32 };
+    const int threads = THREADS * f->num_warps;
+    return o->spilled_regs && !f->maxnreg && 2 * f->num_warps <= f->module->params->legalize_dot_warps_most &&
+           t->bytes > (int64_t)REG_BYTES * threads * func_regs(f, threads, true);
+}
+
+/* If a tile exceeds the registers by far, stepdown is not tried, and the compiler rejects the kernel at once. */
+bool stepdown_is_needed(const struct func *f, const struct opt_options *o)
+{
     struct tiles t = {0};
     if (!f->target || f->degree != DEGREE_traced)
         return false;
     block_walk(f->body, count, &t);
-    return t.largest <= (int64_t)params->stepdown_registers_over * REG_BYTES * f->target->regs_sm &&
-           (t.ndots > 0 || 100 * t.bytes > (int64_t)f->target->smem_bytes * params->stepdown_shared_percent);
+    return t.largest <=
+               (int64_t)f->module->params->stepdown_registers_over * REG_BYTES * f->target->regs_sm &&
+           (may_exceed_shared(f, &t) || may_exceed_registers(f, o, &t));
 }
 
 /* -- the runs -- */
@@ -107,6 +130,7 @@ static void run(struct stepdown *d, const struct level *l, int stages)
     diag_forget(f->module->diag, d->nreports, 0);
     f->module->nops = d->nops;
     func_copy(f, d->kept);
+    f->num_warps = d->num_warps;
     d->now.skip = join_names(f, d->given->skip, l->skip);
     d->now.conversion_bytes_most = conversion_bytes(d, l);
     d->now.no_async_dots = l->no_async_dots;
@@ -148,6 +172,12 @@ static int stages_that_fit(struct stepdown *d, const struct level *l, int asked)
     return most;
 }
 
+static void set_callbacks(struct stepdown *d, bool explains)
+{
+    d->now.write = explains ? d->given->write : NULL;
+    d->now.note = explains ? d->given->note : NULL;
+}
+
 /* Explains the step down. Then repeats the last run with explanations enabled, so that the explanations describe
  * the function that is compiled. */
 static void say(struct stepdown *d, const struct level *l, int stages, int asked, int64_t bytes)
@@ -163,32 +193,85 @@ static void say(struct stepdown *d, const struct level *l, int stages, int asked
         text_printf(&less, "conversions in rounds of %lld KB; ", (long long)conversion_bytes(d, l) >> 10);
     opt_explain(f, &(struct explanation){DECISION_stepped_down, .numbers = {bytes, f->target->smem_bytes},
                                          .words = {less.s ? less.s : "", l->given_up}});
-    d->now.write = d->given->write;
-    d->now.note = d->given->note;
+    set_callbacks(d, true);
     run(d, l, stages);
+}
+
+static void lower_limits(struct stepdown *d)
+{
+    const int64_t bytes = d->func->shared_bytes;
+    int asked = 1;
+    d->func->module->opt = d->given;
+    block_walk(d->kept->body, find_stages, &asked);
+    for (const struct level *l = levels; l < levels + NLEVELS; l++) {
+        int stages = stages_that_fit(d, l, asked);
+        if (!stages)
+            continue;
+        if (d->given->write || d->given->note)
+            say(d, l, stages, asked, bytes);
+        return;
+    }
+}
+
+/* -- more warps -- */
+
+static int spilled_regs(const struct stepdown *d)
+{
+    return d->func->module->diag->nerrors ? INT_MAX : d->given->spilled_regs(d->func);
+}
+
+/* Runs the passes with so many warps, and with lower limits if necessary. */
+static void run_with_warps(struct stepdown *d, int num_warps, bool explains)
+{
+    d->num_warps = num_warps;
+    set_callbacks(d, explains);
+    run(d, levels, 0);
+    if (!is_too_large(d))
+        return;
+    set_callbacks(d, false);
+    lower_limits(d);
+}
+
+/* Doubles the warps as long as the code would spill many registers, and spills fewer with twice the warps. */
+static void add_warps(struct stepdown *d)
+{
+    struct func *f = d->func;
+    const struct opt_options *given = d->given;
+    const struct params *params = f->module->params;
+    if (!given->spilled_regs || f->degree != DEGREE_scheduled || f->maxnreg)
+        return;
+    const int asked = f->num_warps, first = spilled_regs(d);
+    int warps = asked, spilled = first;
+    while (spilled >= params->stepdown_spilled_regs && 2 * warps <= params->legalize_dot_warps_most) {
+        run_with_warps(d, 2 * warps, false);
+        const int now = spilled_regs(d);
+        if (now >= spilled) {
+            run_with_warps(d, warps == asked ? d->kept->num_warps : warps, false);
+            break;
+        }
+        spilled = now;
+        warps *= 2;
+    }
+    if (warps == asked)
+        return;
+    f->module->diag->stage = "stepdown";
+    f->module->opt = given;
+    opt_explain(f, &(struct explanation){DECISION_doubled_warps, .numbers = {first, warps, asked}});
+    if (given->write || given->note)
+        run_with_warps(d, warps, true);
 }
 
 void stepdown_run(struct func *f, const struct func *kept, const struct opt_options *o,
                   void (*run_list)(struct func *f, const struct opt_options *o))
 {
-    struct stepdown d = {.func = f, .kept = kept, .given = o, .run = run_list, .now = *o};
+    struct stepdown d = {
+        .func = f, .kept = kept, .given = o, .run = run_list, .now = *o, .num_warps = kept->num_warps};
     const struct diag *reports = f->module->diag;
-    d.nreports = reports->list.n - 1;
+    d.nreports = reports->list.n - (reports->nerrors > 0);
     d.nops = f->module->nops;
-    if (!reports->nerrors || !is_too_large(&d))
-        return;
-    const int64_t bytes = f->shared_bytes;
-    int asked = 1;
-    f->module->opt = o;
-    block_walk(kept->body, find_stages, &asked);
-    d.now.write = NULL;
-    d.now.note = NULL;
-    for (const struct level *l = levels; l < levels + NLEVELS; l++) {
-        int stages = stages_that_fit(&d, l, asked);
-        if (!stages)
-            continue;
-        if (o->write || o->note)
-            say(&d, l, stages, asked, bytes);
-        return;
-    }
+    set_callbacks(&d, false);
+    if (is_too_large(&d))
+        lower_limits(&d);
+    if (!reports->nerrors)
+        add_warps(&d);
 }

@@ -174,6 +174,7 @@ static bool optimize(struct neso_kernel *k, struct func *f, neso_text which)
         .write = given->write ? forward_text : NULL,
         .note = given->note ? forward_note : NULL,
         .write_ctx = k,
+        .spilled_regs = codegen_spilled_regs,
         .makes_code = which > NESO_TEXT_OPT && which != NESO_TEXT_EXPLAIN,
     };
     if (which == NESO_TEXT_PTX)

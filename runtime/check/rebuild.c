@@ -51,7 +51,7 @@ static void compile(struct neso_kernel *k, struct rebuild *r, const char *withou
     text_init(&skip, &r->arena);
     text_printf(&skip, "%s%s%s", without, *without ? "," : "", k->options.skip ? k->options.skip : "");
     r->skip = skip.s;
-    const struct opt_options options = {.skip = skip.s};
+    const struct opt_options options = {.skip = skip.s, .spilled_regs = codegen_spilled_regs};
     const struct codegen_options how = {.verbose = k->options.verbose_ptx, .debug_loc = true, .skip = skip.s};
     struct func *f = rebuild_parse(k, r, &k->fallback_source);
     if (!f)
