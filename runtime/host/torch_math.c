@@ -292,8 +292,10 @@ static struct obj *run_where(struct eval *e, struct obj **args, const struct arg
         !tensor_broadcast_shape(&c, &both, &all.rank, all.shape))
         eval_raise(e, call->loc, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, &c),
                    torch_shape_text(e, &a));
-    struct tensor out =
-        torch_make(e, operand_dtype(&a, args[1], &b, args[2]), all.rank, all.shape, call->loc);
+    enum torch_dtype result = operand_dtype(&a, args[1], &b, args[2]);
+    if (!torch_tensor(args[1]) && !torch_tensor(args[2]) && torch_is_float(result))
+        result = TORCH_float32; /* torch's default type, to which numbers of Python are converted */
+    struct tensor out = torch_make(e, result, all.rank, all.shape, call->loc);
     out.on_gpu = c.on_gpu || a.on_gpu || b.on_gpu;
     if (!tensor_map(host_pool(e), &out, 3, (const struct tensor *const[]){&c, &a, &b}, choose, NULL))
         torch_fail(e, call->loc);
