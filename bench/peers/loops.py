@@ -107,6 +107,7 @@ def row(results, modules, work):
 def modules_of(source):
     """Returns {contestant: (its module of the source file, the options of its compilations)}. The contestants are neso, each of
     VARIANTS, and the build in the folder BEFORE."""
+    import attend
     import neso
     source = os.path.join(ROOT, source)
     now = neso.Context("cuda").module(source)
