@@ -441,6 +441,36 @@ TEST(mbarrier_for_copies_of_before)
                 ERR_emulator_barrier);
 }
 
+/* -- loads whose data have not arrived -- */
+
+#define COPIED                                                                                               \
+    "\tsetp.eq.s32 %p2, %r1, 0;\n\t@%p2 mbarrier.init.shared.b64 [%r2+256], 1;\n"                            \
+    "\tfence.mbarrier_init.release.cluster;\n" BAR COPY "\n" WAIT
+#define COPY                                                                                                 \
+    "\t@%p2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2+256], 256;\n"                                  \
+    "\t@%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd1], 256, "          \
+    "[%r2+256];"
+
+#define WAIT_AGAIN "L8:\n\tmbarrier.try_wait.parity.shared.b64 %p3, [%r2+256], 1;\n\t@!%p3 bra L8;\n"
+
+/* A store that needs the data, or a proxy fence, stands before the barrier. */
+TEST(clean_copy_over_what_was_loaded)
+{
+    check_reversed(COPIED "\tld.shared.b32 %r8, [%r4];\n\tsub.s32 %r8, 63, %r8;\n" STORE BAR COPY
+                          "\n" WAIT_AGAIN);
+    check_reversed(COPIED "\tld.shared.b32 %r8, [%r4];\n\tfence.proxy.async.shared::cta;\n" BAR COPY
+                          "\n\tsub.s32 %r8, 63, %r8;\n" STORE WAIT_AGAIN);
+}
+
+/* A barrier does not wait for data, and the assembler may move the subtraction behind it. */
+TEST(copy_over_what_may_still_be_loaded)
+{
+    check_fault(COPIED "\tld.shared.b32 %r8, [%r4];\n\tsub.s32 %r8, 63, %r8;\n" BAR COPY " // HERE\n" STORE,
+                ERR_emulator_race);
+    check_fault(COPIED "\tld.shared.b32 %r8, [%r4];\n\tsub.s32 %r8, 63, %r8;\n" BAR STORE COPY " // HERE\n",
+                ERR_emulator_race);
+}
+
 /* -- tensor maps in global memory -- */
 
 /* Thread 0 stores a tensor map to y, whose box of 8 rows of 16 bytes is the map itself, and copies zeros there. */

@@ -190,6 +190,8 @@ static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
                  "%d registers are live, and the warp keeps %d since its setmaxnreg", live, w->budget);
     if (w->fresh && on)
         emu_wgmma_watch(w, in);
+    if (w->loads)
+        emu_loads_watch(w, in, on);
     if (w->cta->cluster->tallies)
         tally(w, on);
 }
@@ -200,7 +202,7 @@ static bool run_warp(struct emu_warp *w)
     const struct emu_code *code = w->cta->code;
     const struct emu_insn *insns = code->insns.at;
     const struct emu_cluster *c = w->cta->cluster;
-    bool watched = w->fresh || code->live || c->tallies || budget_is_limited(c->launch->budget);
+    bool watched = w->fresh || w->loads || code->live || c->tallies || budget_is_limited(c->launch->budget);
     for (int jumps = 0; w->mask && jumps < JUMPS_A_TURN;) {
         if (w->nwaiting && insns[w->pc].joins)
             reconverge(w);
@@ -315,8 +317,11 @@ static void begin_warp(struct emu_warp *w)
     w->budget = 0;
     w->exited = w->mask = w->unfenced = w->cluster_arrived = w->cluster_passed = w->stored = 0;
     w->copy_groups = w->store_groups = w->mma_groups = w->mma_awaited = 0;
-    if (c->code->is_async)
+    if (c->code->is_async) {
         memset(w->released, 0, (size_t)cl->nactors * sizeof *w->released);
+        memset(w->carried, 0, nregs * sizeof *w->carried);
+    }
+    w->loading = 0;
     if (c->code->has_wgmma) {
         memset(w->flying, 0, nregs * sizeof *w->flying);
         memset(w->fresh, true, nregs);
@@ -418,8 +423,11 @@ static void lay_out_cta(struct emu_cta *c, char *block, size_t *used)
         w.seen = piece(block, used, seen_bytes);
         w.local = piece(block, used, (size_t)(LANES * c->code->local_bytes));
         w.local_undefined = piece(block, used, (size_t)(LANES * c->code->local_bytes));
-        if (c->code->is_async)
+        if (c->code->is_async) {
             w.released = piece(block, used, seen_bytes);
+            w.loads = piece(block, used, emu_loads_bytes());
+            w.carried = piece(block, used, nregs * sizeof *w.carried);
+        }
         if (c->code->follows) {
             w.wrapped = piece(block, used, nregs * sizeof *w.wrapped);
             w.exact = piece(block, used, nregs * sizeof *w.exact);

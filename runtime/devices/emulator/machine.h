@@ -20,6 +20,7 @@
  *     counts.c     what launches cost                     live.c       how many registers are live
  *     overflow.c   addresses that overflowed 32 bits      operands.c   checks that operands fit the instruction's row
  *     words.c      checks that the words after a mnemonic make one of its forms
+ *     loads.c      loads from shared memory whose data have not arrived
  *     global.c     bytes of global memory that nobody wrote, and races between CTAs */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
 #define NESO_RUNTIME_EMULATOR_MACHINE_H
@@ -358,6 +359,15 @@ struct emu_cluster {
     jmp_buf fail;
 };
 
+enum { LOADS_MOST = 32, RANGES_MOST = 64 };
+
+/* A load whose data may not have arrived in its registers: its bytes of shared memory. */
+struct emu_load {
+    const struct emu_insn *in;
+    int nranges;
+    struct emu_range { int at, bytes; } ranges[RANGES_MOST];
+};
+
 struct emu_warp {
     struct emu_cta *cta;
     int index;
@@ -402,6 +412,10 @@ struct emu_warp {
      * belongs to the wgmma's D */
     uint32_t *flying;
     bool *fresh;                   /* fresh[r]: register r was written after the last wgmma.fence */
+    struct emu_load *loads;        /* NULL: the kernel has no asynchronous operations */
+    uint32_t loading;              /* bit i: the data of loads[i] may not have arrived */
+    uint32_t *carried;             /* bit i of carried[r]: register r is computed from the data of loads[i] */
+    int load_now;                  /* the number of the load that the current instruction executes; -1: none */
     int copy_groups;               /* the number of committed groups of cp.async */
     uint32_t copy_times[GROUPS_KNOWN]; /* the commit times of the last groups of cp.async */
 };
@@ -644,6 +658,21 @@ void emu_shared_need_seen(struct emu_warp *w, const struct emu_insn *in, int lan
 /* Checks that an atomic access to shared memory is in bounds, is aligned, and accesses only defined bytes. Does not
  * detect races. Returns a pointer to the memory. */
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
+
+/* Records a read of shared memory, at the current time, by an earlier load of the warp, which is at `line`. */
+void emu_shared_read_again(struct emu_warp *w, int at, int bytes, int line);
+
+/* -- loads.c -- */
+size_t emu_loads_bytes(void);
+/* Finds the loads whose data arrive because `in` needs them, and notes what in computes from the data of the others.
+ * Called before each instruction. */
+void emu_loads_watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
+/* Notes that `in`, the current instruction, loads bytes that a bulk copy has written. */
+void emu_loads_note(struct emu_warp *w, const struct emu_insn *in, int at, int bytes);
+/* The data of these loads of the warp (a mask) have arrived. */
+void emu_loads_arrive(struct emu_warp *w, uint32_t loads);
+/* Checks that no load of CTA c whose data may not have arrived reads bytes that a copy of w overwrites. */
+void emu_loads_check(struct emu_warp *w, const struct emu_insn *in, int lane, const struct emu_cta *c, int at, int bytes);
 
 /* -- overflow.c -- */
 void emu_find_addresses(struct arena *a, struct emu_code *code);

@@ -264,6 +264,8 @@ void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         emu_acquire(w);
         emu_release_accesses(w);
     }
+    if (w->loads && in->code != INSN_fence_init)
+        emu_loads_arrive(w, w->loading);
     if (in->code == INSN_fence_async) {
         w->unfenced &= ~on;
         if (!w->unfenced && c->code->is_async)

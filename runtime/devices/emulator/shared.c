@@ -95,6 +95,17 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
             add_reader(w, s, w->actor, time, in->line);
         *undefined |= (uint64_t)s->undefined << 8 * i;
     }
+    if (w->loads && c->shadow[number].by_copy == COPY_async)
+        emu_loads_note(w, in, number, bytes);
+}
+
+void emu_shared_read_again(struct emu_warp *w, int at, int bytes, int line)
+{
+    struct emu_shadow *s = &w->cta->shadow[at];
+    uint32_t time = w->cta->cluster->time;
+    for (int i = 0; i < bytes; i++, s++)
+        if (s->reader[0] != w->actor || s->read[0] != time)
+            add_reader(w, s, w->actor, time, line);
 }
 
 static void check_write(struct emu_warp *w, const struct emu_insn *in, int lane, const struct emu_shadow *s,
@@ -152,6 +163,8 @@ void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, s
     struct emu_shadow *s = &c->shadow[at];
     bool is_generic = actor % emu_actors(c->code) / c->nwarps == ACTOR_copies;
     uint8_t by = is_generic ? COPY_generic : COPY_async;
+    if (!is_generic)
+        emu_loads_check(w, in, lane, c, at, bytes);
     for (int i = 0; i < bytes; i++, s++) {
         check_write(w, in, lane, s, at + i);
         s->written = c->cluster->time;
