@@ -374,8 +374,8 @@ static struct opnd f32_unless(struct select *s, enum mod mod, struct opnd size, 
 
 /* Computes x / y with the instructions that ptxas generates for div.full, except that ptxas scales each x by
  * conditional multiplications. The instructions that read only y are equal for all x, so CSE leaves only one copy of
- * them. The last multiplication has no .rn, because fuse.c fuses a multiplication and an addition only if both have
- * .rn. */
+ * them. The last multiplication has no .rn, so that fuse.c does not fuse the quotient with a following addition, which
+ * has .rn: fuse.c requires that both instructions have the same modifiers. */
 static struct opnd divide_scaled(struct select *s, struct opnd x, struct opnd y)
 {
     struct opnd size = emit1(s, form0(INSN_abs, PT_f32), y),

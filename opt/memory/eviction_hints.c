@@ -12,8 +12,8 @@
  * If a parameter has only one access, the kernel reads the row only once, and the pass does not mark the access. On
  * an H200, loads from DRAM are slower if they are marked evict-first. The pass marks only loads of vectors of 16
  * bytes: with narrower loads, several instructions read a line, and the first of these instructions would already
- * mark the line. The pass marks nothing in persistent kernels, or if the address of some tile is not a polynomial
- * (affine.h). Needs: vector widths. */
+ * mark the line, so that the cache might evict it before the others read it. The pass marks nothing in persistent
+ * kernels, or if the address of some tile is not a polynomial (affine.h). Needs: vector widths. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 

@@ -27,7 +27,7 @@ struct count {
     const struct op *like;
 };
 
-/* Returns whether both stores use a buffer of the same type. */
+/* Returns whether both ops are tensor_stores of tiles of the same shape, so that they use buffers of the same type. */
 static bool stores_alike(const struct op *a, const struct op *b)
 {
     return a->code == OP_tensor_store && b->code == OP_tensor_store &&

@@ -31,7 +31,8 @@ struct batch {
     /* Some reader loads a tile into registers. A vector does not count if the block computes an operand of the
      * batch's dot from it: each warp has read such a vector before its part of the dot starts. */
     bool into_registers;
-    /* the wait for the block's only dot, if this dot stays in flight while the next dot starts, or NULL */
+    /* the wait for the block's only dot, if this dot stays in flight until the dot of the next iteration has started;
+     * NULL otherwise */
     struct op *wait;
     VEC(struct value *) views; /* the views of the stages in this iteration */
 };

@@ -433,6 +433,12 @@ static struct value *narrow_comparison(struct builder *b, const struct op *o)
                      build_splat(b, number, x->type->rank, x->type->shape));
 }
 
+static bool fits_in_32_bits(const struct value *v)
+{
+    const struct bounds of = bounds_of(v);
+    return of.lo >= INT32_MIN && of.hi <= INT32_MAX;
+}
+
 /* Rewrites a comparison of 64 bits as a comparison of 32 bits, if the bounds of both operands fit in 32 bits. */
 static struct value *halved_comparison(struct builder *b, const struct op *o)
 {
@@ -441,11 +447,8 @@ static struct value *halved_comparison(struct builder *b, const struct op *o)
     const struct type *half = type_scalar(o->block->func->module, DT_i32);
     if (!type_is_int(x[0]->type) || type_elem_bits(x[0]->type) != 2 * HALF)
         return NULL;
-    for (int i = 0; i < 2; i++) {
-        struct bounds of = bounds_of(x[i]);
-        if (of.lo < INT32_MIN || of.hi > INT32_MAX)
-            return NULL;
-    }
+    if (!fits_in_32_bits(x[0]) || !fits_in_32_bits(x[1]))
+        return NULL;
     for (int i = 0; i < 2; i++)
         x[i] = build_cast(b, OP_trunc, x[i], half);
     return build_cmp(b, (enum pred)op_int(o, ATTR_pred), x[0], x[1]);
@@ -579,17 +582,17 @@ static bool is_widened(const struct value *v, int depth)
 }
 
 /* Rewrites trunc(x + y) as trunc(x) + trunc(y), and likewise for - * and <<, if x and y are computed from extensions.
- * The bounds of x + y must fit in the narrow type, because other passes assume that signed integers do not overflow. */
+ * The bounds of x, y and x + y must fit in 32 bits, because other passes assume that signed integers do not
+ * overflow. */
 static struct value *narrow_arithmetic(struct builder *b, const struct op *o)
 {
     enum { DEPTH = 8, BITS = 32 };
-    struct value *wide = op_opnd(o, 0);
+    const struct value *wide = op_opnd(o, 0);
     const struct type *elem = type_elem(op_result(o)->type);
     const struct op *inner = wide->def;
-    if (!inner || !wraps_narrowly(inner->code) || type_elem_bits(elem) != BITS)
-        return NULL;
-    struct bounds of = bounds_of(wide);
-    if (of.lo < INT32_MIN || of.hi > INT32_MAX || !is_widened(wide, DEPTH))
+    if (!inner || !wraps_narrowly(inner->code) || type_elem_bits(elem) != BITS || !fits_in_32_bits(wide) ||
+        !fits_in_32_bits(op_opnd(inner, 0)) || !fits_in_32_bits(op_opnd(inner, 1)) ||
+        !is_widened(wide, DEPTH))
         return NULL;
     return build_binary(b, inner->code, build_cast(b, OP_trunc, op_opnd(inner, 0), elem),
                         build_cast(b, OP_trunc, op_opnd(inner, 1), elem));

@@ -19,9 +19,9 @@
  *                                                  }
  *
  * In exact arithmetic, the results do not depend on the number that is used as the maximum (maximum_weights.c checks
- * this). So only the range of floats limits the choice: the loop keeps %m as long as no sum of a row's exponentials
- * exceeds 2^slack, and computes the new maximum otherwise. A value that depends on the number is said to have a
- * weight. If a sum is inf or NaN, the comparison is false, and the loop computes the new maximum. The comparison is
+ * this; a value of the loop that depends on the choice of this number is said to have a weight). So only the range of
+ * floats limits the choice: the loop keeps %m as long as no sum of a row's exponentials exceeds 2^slack, and computes
+ * the new maximum otherwise. If a sum is inf or NaN, the comparison is false, and the loop computes the new maximum. The comparison is
  * false in the first iteration, where %m is -inf, for rows whose elements have all been masked so far, and for rows
  * with a NaN.
  *

@@ -450,7 +450,7 @@ static inline int emu_first_lane(uint32_t lanes)
 }
 
 /* -- exec.c -- */
-/* Stops the lanes at `pc`, where they wait for the event `waits`. */
+/* Stops the lanes `mask`. They continue at `pc` after the event `waits` (WAIT_nothing: at any time). */
 void emu_park(struct emu_warp *w, int pc, uint32_t mask, int waits);
 
 /* -- barrier.c -- */
@@ -562,7 +562,8 @@ struct emu_dot {
     int depth, columns;
     double a[EMU_DEPTH_MOST][EMU_ROWS], b[EMU_DEPTH_MOST][EMU_COLUMNS_MOST], c[EMU_ROWS][EMU_COLUMNS_MOST];
 };
-/* Computes c with the rounding of one instruction on an H200. Overwrites operands that are not finite. */
+/* Replaces c by a b + c, with the rounding of one instruction of the tensor cores (mma or wgmma) on an H200 (sums.c).
+ * Overwrites operands that are not finite. */
 void emu_sum(struct emu_dot *m);
 
 /* -- wgmma.c -- */

@@ -55,10 +55,10 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
              copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
-/* Records a read as the first of the byte's READERS recorded reads. The former first read replaces another recorded
- * read: a read by the same actor as the new read, or a read that is ordered before the new read. If there is no such
- * read, the former first read replaces a read that is neither the oldest nor the newest. A later write that races with
- * a recorded read usually races with the oldest or the newest read. */
+/* Stores a read in entry 0, which holds the byte's newest recorded read. The read that was in entry 0 moves to another
+ * entry, and replaces a read by the same actor as the new read, or a read that is ordered before the new read. (If the
+ * read in entry 0 is itself such a read, it is overwritten.) If there is no such read, it replaces a read that is not
+ * the oldest. A later write that races with a recorded read usually races with the oldest or the newest read. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 1;
