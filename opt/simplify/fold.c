@@ -594,8 +594,9 @@ static struct value *narrow_arithmetic(struct builder *b, const struct op *o)
         !fits_in_32_bits(op_opnd(inner, 0)) || !fits_in_32_bits(op_opnd(inner, 1)) ||
         !is_widened(wide, DEPTH))
         return NULL;
-    return build_binary(b, inner->code, build_cast(b, OP_trunc, op_opnd(inner, 0), elem),
-                        build_cast(b, OP_trunc, op_opnd(inner, 1), elem));
+    struct value *x = build_cast(b, OP_trunc, op_opnd(inner, 0), elem),
+                 *y = build_cast(b, OP_trunc, op_opnd(inner, 1), elem);
+    return build_binary(b, inner->code, x, y);
 }
 
 static struct value *cast(struct builder *b, const struct op *o)
