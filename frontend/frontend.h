@@ -371,7 +371,7 @@ bool section_next(const char *text, struct section *at);
 /* Executes the section with the heading `# -- SECTION` as a module with the name `name`. Returns NULL if there is no
  * such section. */
 struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name);
-/* Returns the location for a message at `at`: `at` itself; if `at` is unknown, the location of the latest
+/* Returns the location in the user's code for a message at `at`; if `at` is unknown, for a message at the latest
  * statement. */
 struct loc eval_place(const struct eval *e, struct loc at);
 /* If the location is in the user's code, returns it unchanged. If the location is in a section of these texts, returns

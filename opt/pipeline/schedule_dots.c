@@ -15,15 +15,15 @@
  *
  * The pass is a list scheduler of whole ops. A segment is a run of ops of one block. Loops and branches with effects,
  * volatile loads, atomics and some other ops (WALL) end a segment. The pass places the dots of a segment one by one.
- * The next dot is the first dot that depends on no wait that is not placed yet. If there is no such dot, the next dot
- * is the first dot in program order. In front of each dot, the pass places the ops that the dot needs: first the ops
- * that need no result of a dot in flight, then the other ops. Reads of vectors in shared memory are also placed in
- * front of the dot if their values are used behind the wait for the dot. Each wait is placed directly in front of the
- * first op that needs the wait. Behind each dot, the pass places the stores, copies and other ops with effects that
- * no later dot needs, because they execute while the dot runs. Each wait leaves as many groups pending as dots have
- * started behind the dot for which it waits. If operand a of a dot is in registers, operand a becomes an operand and
- * a result of the wait for this dot, so that the registers keep their values until the dot has ended. (keep_operand_of
- * names two cases that do not need this.)
+ * The next dot is the first dot in program order, among those not yet placed, that depends only on waits that are
+ * already placed. If there is no such dot, it is the first dot that is not placed yet. In front of each dot, the pass
+ * places the ops that the dot needs: first the ops that need no result of a dot in flight, then the other ops. Reads
+ * of vectors in shared memory are also placed in front of the dot if their values are used behind the wait for the
+ * dot. Each wait is placed directly in front of the first op that needs the wait. Behind each dot, the pass places the
+ * stores, copies and other ops with effects that no later dot needs, because they execute while the dot runs. Each
+ * wait leaves as many groups pending as dots have started behind the dot for which it waits. If operand a of a dot is
+ * in registers, operand a becomes an operand and a result of the wait for this dot, so that the registers keep their
+ * values until the dot has ended. (keep_operand_of names two cases that do not need this.)
  *
  * The pass leaves a segment as it is in four cases:
  * - The waits do not fit the segment's dots. The only user of each dot's result must be a wait in the segment. This

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* launches.c: finds the specializations that a program launches. The program's host code runs on the CPU. Launches
- * compile their kernels but do not execute them. Assertions never fail, because the results are missing. So a user
- * need not write the signature of a kernel that the file launches:
+/* launches.c: finds the specializations that a program launches, so that a user need not write the signature of a kernel
+ * that the program launches:
  *
  *     neso compile matmul.py
  *     neso compile matmul.py::matmul --signature "*fp16:16, ..., 128, 128, 64" --num-warps 8      the same
- **/
+ *
+ * To find them, the program's host code runs on the CPU. Launches compile their kernels but do not execute them.
+ * Assertions never fail, because the results are missing. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <stdlib.h>

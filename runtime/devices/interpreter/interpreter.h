@@ -81,7 +81,8 @@ struct step {
 #define SLOT_NONE ((size_t)-1)
 enum { FRAME_ALIGN = 64, ORIGIN_none = -2, ORIGIN_any = -1 };
 
-/* A decoded block. `hoisted` has the steps that do not depend on the program; only the top level has such steps. */
+/* A decoded block. `hoisted` has the steps that do not depend on the program; only the kernel's outermost block has such
+ * steps. */
 struct code {
     const struct step *steps;
     int nsteps;
@@ -90,9 +91,11 @@ struct code {
     const size_t *args;   /* the slots of the block's arguments */
     const size_t *arg_bytes;
     int nargs;
-    size_t frame_bytes;   /* top level only: the size of a frame */
     long long work;       /* the approximate number of elements that the block computes, without its inner blocks */
-    /* The following fields are valid only for the top level: */
+    /* the block contains control flow, so if it is the region of a reduction, it computes one element at a time */
+    bool one_by_one;
+    /* All fields from here to the end are valid only for the kernel's outermost block: */
+    size_t frame_bytes;   /* the size of a frame */
     struct map slots;     /* maps struct value * to its slot + 1 */
     struct {
         const struct op *const *at;
@@ -105,9 +108,6 @@ struct code {
     int granule;          /* the size of the smallest element accessed */
     bool waits;           /* the kernel has a loop that may wait for memory to change (step.waits) */
     bool in_order;        /* programs must run one after the other, because they print or call the host */
-    /* for any block: the block contains control flow, so if it is the region of a reduction, it computes one element
-     * at a time */
-    bool one_by_one;
     /* shadow_at[slot / FRAME_ALIGN] is 1 + the index of the first shadow of the float in this slot; 0: no shadows */
     const uint32_t *shadow_at;
     size_t nshadows;
