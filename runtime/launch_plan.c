@@ -440,7 +440,7 @@ static struct fallback *without_producer(struct neso_kernel *k, const struct lau
 
 /* Chooses the variant for a launch. Each kernel may have a variant in which each CTA runs one program and CTAs form no
  * pairs. If the grid has at most as many programs as the GPU has SMs, chooses this variant, because its CTAs start
- * faster. */
+ * faster. Otherwise chooses the variant without a producer, if without_producer returns it. */
 static struct candidate choose_variant(struct neso_kernel *k, const struct launch *l)
 {
     struct fault ignored;

@@ -122,7 +122,8 @@ static bool byte_range(struct eval *e, struct obj *x, struct obj *start, struct 
     return !is_past;
 }
 
-/* Implements find, rfind, index and rindex; the row's data is "f", "rf", "i" or "ri". */
+/* Implements find, rfind, index and rindex. The `data` of the method's table row is "f", "rf", "i" or "ri": r searches
+ * from the right, and i raises a ValueError if the substring does not occur. */
 static struct obj *find_in(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc), *part = arg_str(e, args[1], call->loc);

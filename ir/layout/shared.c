@@ -21,8 +21,8 @@
  * Then no two words of a phase differ only in the row, so all words of the phase are in different banks. Two
  * subspaces of equal dimension always have a common complement. To find a complement, choose a basis of their
  * intersection. Vectors a_i extend this basis to a basis of A's span, and vectors b_i extend this basis to a basis of
- * B's span. The vectors a_i ^ b_i, and vectors outside both spans, form R. For a transposition, where the a_i are
- * columns and the b_i rows, R is the XOR swizzle; if A and B are equal, R needs no XOR and there is no swizzle. */
+ * B's span. R consists of the vectors a_i ^ b_i, and of vectors that extend a basis of the sum of both spans to a
+ * basis of the whole space (span.c). For a transposition, where the a_i are columns and the b_i rows, R is the XOR swizzle; if A and B are equal, R needs no XOR and there is no swizzle. */
 #include "ir/layout/layout.h"
 
 #include "ir/support/span.h"

@@ -27,8 +27,8 @@
  * A later loop may continue to carry the maximum; the numbers of that loop then replace d and e (`phase`).
  *
  * Weights are interned: equal weights have the same address. Each row has its own d and e, so a sum over rows would
- * add values that are scaled differently. Therefore a weight also says along which dimensions of the value the rows
- * differ. */
+ * add values that are scaled differently. Therefore a weight also says which dimensions of the value index
+ * the rows (`dim`). */
 #include "opt/analysis/analysis.h"
 
 #include <math.h>

@@ -59,7 +59,7 @@
  * during this arithmetic. Warpgroups that start at the same time stay close together. In an attention kernel on an
  * H200, an iteration takes about 2850 cycles; two warpgroups were 358 cycles apart without staggering, and 1025 cycles
  * apart if the second started when the first dot of the first had ended. TFLOP/s of attention (64 heads of 4096 rows,
- * f16), staggered in this way:
+ * f16) without staggering, with staggering once per tile, and with staggering in every iteration:
  *
  *     staggered                  never   once per tile   in every iteration
  *     128 x 128, D = 128           453             565                  566

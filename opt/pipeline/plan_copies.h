@@ -56,8 +56,8 @@ struct copy_plan {
 /* Returns whether o is a loop with a constant step and with dots, into which copies may be built. Fills the fields
  * that describe the loop as it is. */
 bool loop_may_copy(struct copy_plan *p, struct op *o);
-/* Chooses the loads to copy, and the fields that follow from this choice. Without such loads, the loop stays as it
- * is. */
+/* Chooses the loads to copy, and sets the fields of the plan that follow from this choice. Without such loads, the loop
+ * stays as it is. */
 void plan_copies(struct copy_plan *p);
 /* Returns whether all uses of o's tile lead to dots, directly or through conversions and elementwise ops of one
  * operand. */

@@ -164,8 +164,8 @@ static bool guard_single_trip(struct single_trip *x, const struct op *loop)
 
 /* -- which loads share a tile -- */
 
-/* Returns whether the tile may have changed since `first` loaded it, even under the guards that the function
- * adds. */
+/* Returns whether the kernel may write to the tile between two loads of it, `first` and `load`, even if the guards hold
+ * that this function adds. */
 static bool may_have_changed(struct single_trip *x, const struct op *first, const struct op *load)
 {
     struct access a;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* variants.c: implements `neso variants`, which lists the specializations that launches can make of one signature, and
- * compiles them into the cache ahead of time.
+/* variants.c: implements `neso variants`, which lists the specializations of one signature: the signature with each
+ * combination of promises (:1, :16 or none). With --precompile, it also compiles them into the cache.
  *
  *     neso variants add.py::add --signature "*fp32, *fp32, i32, 1024"
  *         *fp32:16, *fp32:16, i32:1, 1024
