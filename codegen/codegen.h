@@ -65,8 +65,8 @@ struct codegen_options {
  * Fatal errors longjmp; other errors are in the module's diag. */
 void codegen_emit(struct func *f, const struct codegen_options *o, struct text *out, struct ptx_info *info);
 
-/* Returns how many registers of a thread ptxas will spill in the code of f, as estimated: what exceeds the registers that
- * a thread can have. Leaves f as it is. */
+/* Estimates how many registers of a thread ptxas will spill in the code of f: the number of registers that the code
+ * needs beyond those that a thread can have. Does not change f. */
 int codegen_spilled_regs(struct func *f);
 
 /* Returns the name of parameter i; `info` is a struct ptx_info. The function can be the callback `name` of

@@ -628,9 +628,9 @@ static bool carries_much(const struct insn *in)
     return t && tile_regs(t, o->block->func->num_warps, 0) >= op_params(o)->schedule_carried_regs;
 }
 
-/* Returns whether an instruction belongs to a reduction of more than two elements. A reduction of two elements
- * is assumed to be part of a compare-exchange step of a sort. A sort keeps a whole tile live, and needs no other CTAs to hide the latency of a shuffle: the
- * instructions of other elements hide this latency. */
+/* Returns whether an instruction belongs to a reduction of more than two elements. A reduction of two elements is
+ * assumed to be part of a compare-exchange step of a sort. A sort keeps a whole tile live, and needs no other CTAs to
+ * hide the latency of a shuffle: the instructions of other elements hide this latency. */
 static bool reduces_rows(const struct insn *in)
 {
     const struct op *o = in->op;

@@ -129,7 +129,8 @@ struct opt_options {
     void *write_ctx;
     /* Receives explanations as records, with write_ctx; NULL: `write` receives them as text. */
     void (*note)(void *ctx, const struct explanation *x);
-    /* Returns how many registers of a thread would be spilled in the code of f (codegen_spilled_regs); NULL: unknown. */
+    /* Estimates how many registers of a thread ptxas will spill in the code of f (codegen_spilled_regs). If NULL, the
+     * number is unknown. */
     int (*spilled_regs)(struct func *f);
 };
 
@@ -198,8 +199,8 @@ bool opt_is_listed(const char *names, const char *name);
  * at most the limit of the options. */
 int opt_stages(const struct func *f, const struct op *loop);
 
-/* -- stepdown.c: reruns the passes with decreasing limits if shared memory is too small, or with more warps if registers
- * are short -- */
+/* -- stepdown.c: reruns the passes with decreasing limits if shared memory is too small, or with more warps if
+ * registers are short -- */
 /* Returns whether the kernel might need more shared memory or registers than the target has. If so, the caller keeps a
  * copy of the kernel for stepdown_run. */
 bool stepdown_is_needed(const struct func *f, const struct opt_options *o);

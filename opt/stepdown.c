@@ -220,13 +220,12 @@ static int spilled_regs(const struct stepdown *d)
     return d->func->module->diag->nerrors ? INT_MAX : d->given->spilled_regs(d->func);
 }
 
-/* Runs the passes with so many warps, and with lower limits if necessary. */
+/* Runs the passes on the kernel with num_warps warps. If it then needs too much shared memory, lowers the limits. */
 static void run_with_warps(struct stepdown *d, int num_warps, bool explains)
 {
     d->num_warps = num_warps;
     set_callbacks(d, explains);
-    run(d, levels, 0);
-    if (!is_too_large(d))
+    if (fits(d, levels, 0))
         return;
     set_callbacks(d, false);
     lower_limits(d);
@@ -238,9 +237,11 @@ static void add_warps(struct stepdown *d)
     struct func *f = d->func;
     const struct opt_options *given = d->given;
     const struct params *params = f->module->params;
-    if (!given->spilled_regs || f->degree != DEGREE_scheduled || f->maxnreg)
+    const int asked = f->num_warps;
+    if (!given->spilled_regs || f->degree != DEGREE_scheduled || f->maxnreg ||
+        2 * asked > params->legalize_dot_warps_most)
         return;
-    const int asked = f->num_warps, first = spilled_regs(d);
+    const int first = spilled_regs(d);
     int warps = asked, spilled = first;
     while (spilled >= params->stepdown_spilled_regs && 2 * warps <= params->legalize_dot_warps_most) {
         run_with_warps(d, 2 * warps, false);

@@ -44,8 +44,8 @@ static bool is_in_one_allocation(struct device *d, const struct row_copy *c)
 }
 
 /* Returns whether the programs of the grid load the array so often that copying it saves time. Assumes that each
- * program loads tiles along the whole longer side of the array. Under this assumption, a program covers one strip
- * along the longer side, and n programs together load each element exactly once, where n is the number of tiles along the
+ * program loads tiles along the whole longer side of the array. Under this assumption, a program covers one strip along
+ * the longer side, and n programs together load each element exactly once, where n is the number of tiles along the
  * shorter side. */
 static bool is_swept(const struct neso_kernel *k, const struct tensor_map_values *v, const struct launch *l,
                      enum rows rows)

@@ -39,8 +39,8 @@ struct leaf {
     uint32_t divisible;
 };
 
-/* The value of a parameter: consecutive leaves, and a tuple that arranges them. Each item of the tuple is a nested tuple,
- * or None in place of a leaf. */
+/* The value of a parameter: consecutive leaves, and a tuple that arranges them. Each item of the tuple is a nested
+ * tuple, or None in place of a leaf. */
 struct argument {
     bool is_given;
     int first;        /* index of the first leaf */

@@ -292,8 +292,8 @@ static bool is_last_access(const struct op *o)
 
 /* If the only effect in the loop is an atomic that always accesses the same word, returns this atomic; else NULL. A
  * barrier in the loop is not allowed: the atomic would then also have to release the writes that other threads made
- * before the barrier, and the fence that replaces this release (select_release_before) runs before the loop. The word must be the same, because otherwise an iteration would have to release what the
- * previous iteration has acquired. */
+ * before the barrier, and the fence that replaces this release (select_release_before) runs before the loop. The word
+ * must be the same, because otherwise an iteration would have to release what the previous iteration has acquired. */
 static const struct op *polled_by(const struct op *loop)
 {
     const struct op *found = NULL;

@@ -232,8 +232,8 @@ struct obj *obj_native(struct eval *e, const struct native_class *c, void *data)
 struct obj *obj_tensor(struct eval *e, struct value *v, const struct lang_type *t);
 struct obj *obj_constexpr(struct eval *e, struct obj *x); /* returns a copy of x that is marked as constexpr */
 
-/* -- value.c: properties of objects, dicts and scopes; equality and truth follow Python's rules (the truth of a tensor is
- * a TypeError) -- */
+/* -- value.c: properties of objects, dicts and scopes; equality and truth follow Python's rules (the truth of a tensor
+ * is a TypeError) -- */
 const char *obj_type_name(const struct obj *x);
 /* Returns whether x is known at compile time: it neither is nor contains a tensor. */
 bool obj_is_const(struct eval *e, const struct obj *x);

@@ -16,13 +16,14 @@
  *     offset bits    [ V: vector ][ bank: the rest of 128 bytes ][ R: which row of 128 bytes ]
  *
  * V consists of the register vectors that A and B have in common, and of further register vectors of A or of B.
- * layout_shared_for tries every number of further vectors, and chooses the number that causes the fewest wavefronts
- * in total. The span of R may intersect the span S of A's phase, and the span of B's phase, only in the zero vector.
- * Then no two words of a phase differ only in the row, so all words of the phase are in different banks. Two
- * subspaces of equal dimension always have a common complement. To find a complement, choose a basis of their
- * intersection. Vectors a_i extend this basis to a basis of A's span, and vectors b_i extend this basis to a basis of
- * B's span. R consists of the vectors a_i ^ b_i, and of vectors that extend a basis of the sum of both spans to a
- * basis of the whole space (span.c). For a transposition, where the a_i are columns and the b_i rows, R is the XOR swizzle; if A and B are equal, R needs no XOR and there is no swizzle. */
+ * layout_shared_for tries every number of further vectors, and chooses the number that causes the fewest wavefronts in
+ * total. The span of R may intersect the span S of A's phase, and the span of B's phase, only in the zero vector. Then
+ * no two words of a phase differ only in the row, so all words of the phase are in different banks. Two subspaces of
+ * equal dimension always have a common complement. To find a complement, choose a basis of their intersection. Vectors
+ * a_i extend this basis to a basis of A's span, and vectors b_i extend this basis to a basis of B's span. R consists of
+ * the vectors a_i ^ b_i, and of vectors that extend a basis of the sum of both spans to a basis of the whole space
+ * (span.c). For a transposition, where the a_i are columns and the b_i rows, R is the XOR swizzle; if A and B are
+ * equal, R needs no XOR and there is no swizzle. */
 #include "ir/layout/layout.h"
 
 #include "ir/support/span.h"

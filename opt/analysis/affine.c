@@ -479,8 +479,8 @@ static struct poly trips(struct affine_table *t, const struct op *loop)
 }
 
 /* If the step is not a positive constant, the counter itself is an atom. If it is not a constant, the counter's largest
- * value is known, but the number of iterations is not. If it is negative, the counter may be known to be at least 0,
- * but a multiple of the number of iterations would have a negative factor. */
+ * value is known, but the number of iterations is not. If the step is negative, the number of iterations would get a
+ * negative factor, and no analysis could prove that the counter is at least 0. */
 static bool counter(struct affine_table *t, const struct op *loop, struct affine *r)
 {
     int64_t by;

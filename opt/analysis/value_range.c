@@ -78,7 +78,8 @@ static bool arithmetic(enum opcode code, struct bounds x, struct bounds y, struc
 static struct bounds look(const struct value *v, int *budget);
 
 /* Computes the bounds of a loop's counter. If the counter counts up from a constant lo of at least 0, the upper bound
- * is its last value, else hi - 1. If the counter counts down, it is at most lo and at least hi + 1. */
+ * is its last value; otherwise, the upper bound is hi - 1. If the counter counts down, it is at most lo, and greater
+ * than hi. */
 static bool counter(const struct op *loop, int *budget, struct bounds *r)
 {
     int64_t step;

@@ -25,7 +25,7 @@
 #include "opt/pipeline/pipeline.h"
 #include "opt/passes.h"
 
-enum { SEGMENT_BYTES = 128 };
+enum { SEGMENT_BYTES = 128, VECTOR_BYTES = 16 };
 
 /* A class of values that share a layout (union-find). A class that has joined another class points to that class. */
 struct class
@@ -228,6 +228,13 @@ static void add_access(struct assign *a, struct op *o)
     join_operands(o, c);
 }
 
+/* Sets the order of the dimensions, the most contiguous first, for a tile that is contiguous along its last one. */
+static void order_by_rows(const struct type *t, int *order)
+{
+    for (int d = 0; d < t->rank; d++)
+        order[d] = t->rank - 1 - d;
+}
+
 /* Returns whether an elementwise op reads v or a transposition of v. */
 static bool is_read_by_arithmetic(const struct value *v)
 {
@@ -243,15 +250,13 @@ static bool is_read_by_arithmetic(const struct value *v)
  * dot's result needs it in the dot's layout instead.) */
 static void add_copied(struct assign *a, struct op *o)
 {
-    enum { VECTOR_BYTES = 16 };
     const struct type *t = op_result(o)->type;
     if (t->rank == 1 || !is_read_by_arithmetic(op_result(o)) || meets_dot(op_result(o)))
         return;
     struct class *c = class_of(op_result(o));
     struct site *s = add_site(a, o, c);
     s->is_access = true;
-    for (int d = 0; d < t->rank; d++)
-        s->order[d] = t->rank - 1 - d;
+    order_by_rows(t, s->order);
     s->vector = VECTOR_BYTES / type_elem_bytes(t);
     find(c)->access = o;
     find(c)->fast_dim = s->order[0];
@@ -443,8 +448,7 @@ static const struct layout *blocked(struct assign *a, const struct class *c, con
 static const struct layout *layout_by_rows(struct assign *a, const struct class *c)
 {
     int order[RANK_MAX] = {0};
-    for (int d = 0; d < c->type->rank; d++)
-        order[d] = c->type->rank - 1 - d;
+    order_by_rows(c->type, order);
     return blocked(a, c, order, c->pack);
 }
 
@@ -482,7 +486,6 @@ static struct site *leader_of(const struct assign *a, struct class *c)
  * sectors. Two stores, in contrast, would write each sector in two halves. */
 static int vector_of(const struct assign *a, struct class *c, int fast_dim)
 {
-    enum { VECTOR_BYTES = 16 };
     int widest = 1, most = 1 << COORD_BITS_MAX;
     for (int i = 0; i < a->sites.n; i++) {
         const struct site *s = a->sites.at[i];

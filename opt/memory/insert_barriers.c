@@ -524,9 +524,8 @@ const struct op *barrier_missing(struct func *f)
 }
 
 /* Erases the fence in front of o, another fence, if no asynchronous unit reads shared memory between them, and if the
- * fences are for the threads' writes. A fence
- * waits for all cp.async copies in flight, also for copies that only later iterations read. (On an H200, the kernel
- * of SSD's states takes 25.6 us with the first fence, and 24.7 us without.) */
+ * fences are for the threads' writes. A fence waits for all cp.async copies in flight, also for copies that only later
+ * iterations read. (On an H200, the kernel of SSD's states takes 25.6 us with the first fence, and 24.7 us without.) */
 static void drop_fence_before(struct op *o, void *ctx)
 {
     (void)ctx;

@@ -16,11 +16,12 @@
  * array (access_pattern.c). Masked elements are 0 or, for floats of 16 bits and more, NaN. The kernel has not written
  * to the array before the load. If a store before the load, or in a loop that contains both, writes through another
  * parameter, a guard checks that the two arrays do not overlap. Any other write before the load or in such a loop
- * excludes the rewrite. If the program wraps row indices (% M), the map loads 0 for the wrapped rows. The wrap is
- * legal if no op combines different rows, and if the masks of all stores exclude the wrapped rows. If the number of
- * the first or of the last row is loaded from memory, a constant is added to the coordinates of the rows
- * (tma_shift.c). A vector becomes a copy if the loop computes an operand of a dot from it, and if the dot's other
- * operand becomes a copy. Needs: traced ops. Leaves: the ops that computed addresses, for dce. */
+ * excludes the rewrite. If the program wraps row indices (% M), the map loads 0 for the wrapped rows. The wrap is legal
+ * if no op combines different rows, and if the masks of all stores exclude the wrapped rows. If the number of the first
+ * or of the last row is loaded from memory, a constant is added to the coordinates of the rows (tma_shift.c). A vector
+ * becomes a copy if the loop computes an operand of a dot from it, and if the dot's other operand becomes a copy. A
+ * tile becomes a copy if a dot reads it, or if the loop computes an operand from it. Needs: traced ops. Leaves: the ops
+ * that computed addresses, for dce. */
 #include "ir/target/engine.h"
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
@@ -106,17 +107,23 @@ static bool may_pay(const struct op *load)
     return is_operand(op_result(load), load->block) && has_same_readers(load);
 }
 
-/* Returns whether the load's loop computes an operand of an asynchronous dot from the loaded tile. If threads copied
- * such tiles ahead, the fence between the store of the operand and the dot would wait for these copies. It does not
- * wait for copies by tensor maps. In a short loop that writes no memory, threads load such tiles into registers
- * (loop_is_short), except tiles that only casts change. */
+/* Returns whether threads should load, into registers, the tiles from which the loop computes operands. A loop that
+ * writes memory is excluded, because the loads of an iteration cannot start before the stores of the previous
+ * iteration. */
+static bool loads_into_registers(const struct op *loop)
+{
+    return loop_is_short(loop) && !op_may_write(loop);
+}
+
+/* Returns whether the load's loop computes an operand of an asynchronous dot from the loaded tile, and a copy by a
+ * tensor map can be faster than a load. If threads copied such tiles ahead, the fence between the store of the operand
+ * and the dot would wait for these copies. The fence does not wait for copies by tensor maps. */
 static bool gives_computed_operand(const struct op *load)
 {
     const struct op *loop = load->block->parent;
     const bool is_in_loop = loop && loop->code == OP_for && op_result(load)->type->rank == 2;
     const struct op *dot = is_in_loop ? dot_computed_from(op_result(load)) : NULL;
-    return dot && dot_is_async(dot) &&
-           (!loop_is_short(loop) || op_may_write(loop) || tile_goes_to_dots(load));
+    return dot && dot_is_async(dot) && (!loads_into_registers(loop) || tile_goes_to_dots(load));
 }
 
 /* If the loop computes an operand of a dot from the vector that `load` loads, returns the load of the dot's other
@@ -433,15 +440,15 @@ static void keep_vectors_beside_tiles(struct raising *r)
                 r->loads.at[i]->why = "the tile beside it stays a load";
 }
 
-/* Keeps the loads of a short loop that writes no memory from which operands are computed, unless a producer warp copies
- * other tiles of this loop anyway: its registers may cost a CTA on each SM. */
+/* In a loop whose tiles threads load into registers (loads_into_registers), a tile that only casts change may become a
+ * copy only if a producer warp copies other tiles of this loop anyway. The registers of an additional producer warp may
+ * cost a CTA on each SM. */
 static void keep_short_loops(struct raising *r)
 {
     for (int i = 0; i < r->loads.n; i++) {
         struct candidate *c = r->loads.at[i];
         const struct op *loop = c->load->block->parent;
-        bool has_producer =
-            c->why || may_pay(c->load) || c->beside || !loop_is_short(loop) || op_may_write(loop);
+        bool has_producer = c->why || may_pay(c->load) || c->beside || !loads_into_registers(loop);
         for (int k = 0; k < r->loads.n && !has_producer; k++) {
             const struct candidate *other = r->loads.at[k];
             has_producer = !other->why && other->load->block == c->load->block && may_pay(other->load);

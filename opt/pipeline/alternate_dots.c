@@ -334,9 +334,9 @@ static bool plan(struct alternation *a, struct op *loop)
 
 /* -- pointers -- */
 
-/* Sets *step to the difference between the values of v in two consecutive iterations, or to NULL if v is defined outside
- * of the loop. Returns false if v is not a linear function of the loop's counter, or if find_step visits more than
- * *budget ops. */
+/* Sets *step to the difference between the values of v in two consecutive iterations, or to NULL if v is defined
+ * outside of the loop. Returns false if v is not a linear function of the loop's counter, or if find_step visits more
+ * than *budget ops. */
 static bool find_step(struct op *loop, struct builder *b, struct value *v, struct value **step, int *budget)
 {
     enum { LEFT = 1, RIGHT = 2 };

@@ -21,13 +21,15 @@ bool is_over_programs(const struct op *o); /* whether o is the loop over the pro
 bool producer_can_copy(const struct op *load, struct value *const *coords, int ncoords);
 enum { STAGE_ALIGN = 128 }; /* a tensor map copies to a multiple of this number of bytes in shared memory */
 /* Returns the last dot of v's block whose operand a or b is computed from v by elementwise ops, shape ops and
- * conversions of this block. Returns NULL if v has other users too, or if there is no such dot. */
+ * conversions of this block. Returns NULL if v has other users too, or if there is no such dot. Accumulators
+ * that are computed from v do not count as other users. */
 const struct op *dot_computed_from(const struct value *v);
-/* Returns whether the loop is known to run so few iterations that copies ahead of tiles for registers gain nothing: loads
- * into registers may be in flight together as well, they need no shared memory, and other CTAs find their lines in L1. */
-bool loop_is_short(const struct op *loop);
 
 /* -- plan_copies.c -- */
+/* Returns whether the loop is known to run so few iterations that it should load into registers the tiles that only
+ * arithmetic reads. Copies ahead to shared memory gain nothing there: the loads can be in flight together too, they
+ * need no shared memory, and they hit in L1 if other CTAs of the SM read the same lines. */
+bool loop_is_short(const struct op *loop);
 /* Returns whether an elementwise op combines v, or a value that elementwise ops and transpositions compute from v, with
  * a dot's result. */
 bool meets_dot(const struct value *v);

@@ -145,7 +145,8 @@ static bool is_beside_producers(const struct op *load)
     return true;
 }
 
-/* Returns whether only arithmetic on registers reads the tile, in a short loop that writes no memory (loop_is_short). */
+/* Returns whether threads should load the tile into registers: only arithmetic reads it, and the loop is short
+ * (loop_is_short) and writes no memory. */
 static bool is_for_registers(const struct copy_plan *p, const struct op *load)
 {
     const struct value *target;

@@ -58,8 +58,9 @@ bool op_leads_to_dot(const struct op *o)
            o->code == OP_expand_dims || o->code == OP_reshape;
 }
 
-/* Sets *last to the last dot of block b with an operand that b computes from v. Returns false if v has a user outside
- * the block, or a user that is neither a dot nor an op that leads to one (op_leads_to_dot, trans, to_shared). */
+/* Sets *last to the last dot of block b whose operand a or b is computed from v in block b. Returns false if v has a
+ * user outside the block, or a user that is neither a dot nor an op that leads to one (op_leads_to_dot, trans,
+ * to_shared). */
 static bool find_dot_from(const struct value *v, const struct block *b, int depth, const struct op **last)
 {
     if (depth > value_params(v)->pipeline_loops_depth)

@@ -23,7 +23,7 @@
  * stores, copies and other ops with effects that no later dot needs, because they execute while the dot runs. Each
  * wait leaves as many groups pending as dots have started behind the dot for which it waits. If operand a of a dot is
  * in registers, operand a becomes an operand and a result of the wait for this dot, so that the registers keep their
- * values until the dot has ended. (keep_operand_of names two cases that do not need this.)
+ * values until the dot has ended. (keep_operand_of lists two cases in which this is not necessary.)
  *
  * The pass leaves a segment as it is in four cases:
  * - The waits do not fit the segment's dots. The only user of each dot's result must be a wait in the segment. This

@@ -563,7 +563,8 @@ static struct value *resize(struct builder *b, enum opcode code, struct value *x
     return from == to ? x : build_cast(b, from < to ? code : OP_trunc, x, elem);
 }
 
-static bool wraps_narrowly(enum opcode code)
+/* Returns whether the low bits of the op's result depend only on the low bits of its operands. */
+static bool keeps_low_bits(enum opcode code)
 {
     return code == OP_add || code == OP_sub || code == OP_mul || code == OP_shl;
 }
@@ -575,7 +576,7 @@ static bool is_widened(const struct value *v, int depth)
     uint64_t bits;
     if (const_bits(v, &bits) || (o && (o->code == OP_sext || o->code == OP_zext)))
         return true;
-    if (!o || depth == 0 || (o->code != OP_splat && !wraps_narrowly(o->code)))
+    if (!o || depth == 0 || (o->code != OP_splat && !keeps_low_bits(o->code)))
         return false;
     return is_widened(op_opnd(o, 0), depth - 1) &&
            (o->code == OP_splat || is_widened(op_opnd(o, 1), depth - 1));
@@ -590,7 +591,7 @@ static struct value *narrow_arithmetic(struct builder *b, const struct op *o)
     const struct value *wide = op_opnd(o, 0);
     const struct type *elem = type_elem(op_result(o)->type);
     const struct op *inner = wide->def;
-    if (!inner || !wraps_narrowly(inner->code) || type_elem_bits(elem) != BITS || !fits_in_32_bits(wide) ||
+    if (!inner || !keeps_low_bits(inner->code) || type_elem_bits(elem) != BITS || !fits_in_32_bits(wide) ||
         !fits_in_32_bits(op_opnd(inner, 0)) || !fits_in_32_bits(op_opnd(inner, 1)) ||
         !is_widened(wide, DEPTH))
         return NULL;

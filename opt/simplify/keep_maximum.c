@@ -21,9 +21,9 @@
  * In exact arithmetic, the results do not depend on the number that is used as the maximum (maximum_weights.c checks
  * this; a value of the loop that depends on the choice of this number is said to have a weight). So only the range of
  * floats limits the choice: the loop keeps %m as long as no sum of a row's exponentials exceeds 2^slack, and computes
- * the new maximum otherwise. If a sum is inf or NaN, the comparison is false, and the loop computes the new maximum. The comparison is
- * false in the first iteration, where %m is -inf, for rows whose elements have all been masked so far, and for rows
- * with a NaN.
+ * the new maximum otherwise. If a sum is inf or NaN, the comparison is false, and the loop computes the new maximum.
+ * The comparison is false in the first iteration, where %m is -inf, for rows whose elements have all been masked so
+ * far, and for rows with a NaN.
  *
  * The vote needs no sum over lanes: each lane compares the sum of its own elements. If the loop only accumulates
  * the sums of rows, as in %l above, it carries a partial sum for each lane, and the partial sums are added after

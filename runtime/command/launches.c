@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* launches.c: finds the specializations that a program launches, so that a user need not write the signature of a kernel
- * that the program launches:
+/* launches.c: finds the specializations that a program launches, so that a user need not write the signature of a
+ * kernel that the program launches:
  *
  *     neso compile matmul.py
  *     neso compile matmul.py::matmul --signature "*fp16:16, ..., 128, 128, 64" --num-warps 8      the same

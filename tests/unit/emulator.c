@@ -441,7 +441,7 @@ TEST(mbarrier_for_copies_of_before)
                 ERR_emulator_barrier);
 }
 
-/* -- loads whose data have not arrived -- */
+/* -- loads from shared memory that are still in flight -- */
 
 #define COPIED                                                                                               \
     "\tsetp.eq.s32 %p2, %r1, 0;\n\t@%p2 mbarrier.init.shared.b64 [%r2+256], 1;\n"                            \

@@ -6,12 +6,12 @@
  *     mbarrier.arrive [empty];            another warp waits for this, and copies to s by cp.async.bulk: a race
  *     st.shared.f32 [t], %f1;
  *
- * A load is asynchronous in the hardware: its warp waits for the data only where an instruction needs them. A barrier or
- * an arrival at an mbarrier keeps the order of accesses by threads, but a bulk copy is none (an H200 shows this race).
- * The assembler may move arithmetic across a barrier, but not an access of memory. So the data of a load have surely
- * arrived where an instruction that is no pure arithmetic uses them, or a value computed from them, and at a proxy
- * fence. There the emulator records the read of the memory a second time. Only loads of bytes that a bulk copy has
- * written are tracked. */
+ * A load is asynchronous in the hardware: its warp waits for the data only where an instruction needs them. A barrier
+ * or an arrival at an mbarrier keeps the order of accesses by threads, but a bulk copy is none (an H200 shows this
+ * race). The assembler may move arithmetic across a barrier, but not an access of memory. So the data of a load have
+ * surely arrived where an instruction that is no pure arithmetic uses them, or a value computed from them, and at a
+ * proxy fence. There the emulator records the read of the memory a second time. The emulator does this only for loads
+ * of bytes that a bulk copy has written. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -23,12 +23,15 @@ size_t emu_loads_bytes(void)
 
 void emu_loads_arrive(struct emu_warp *w, uint32_t loads)
 {
-    for (uint32_t m = loads & w->loading; m; m &= m - 1) {
+    loads &= w->loading;
+    if (!loads)
+        return;
+    for (uint32_t m = loads; m; m &= m - 1) {
         const struct emu_load *l = &w->loads[emu_first_lane(m)];
         for (int i = 0; i < l->nranges; i++)
             emu_shared_read_again(w, l->ranges[i].at, l->ranges[i].bytes, l->in->line);
     }
-    for (int r = 0; loads & w->loading && r < w->cta->code->regs.n; r++)
+    for (int r = 0; r < w->cta->code->regs.n; r++)
         w->carried[r] &= ~loads;
     w->loading &= ~loads;
 }
@@ -87,8 +90,7 @@ void emu_loads_check(struct emu_warp *w, const struct emu_insn *in, int lane, co
                 if (l->ranges[k].at < at + bytes && at < l->ranges[k].at + l->ranges[k].bytes)
                     emu_fail(w, in, lane, ERR_emulator_race,
                              "byte %d is written, which the load of warp %d at line %d may still read: "
-                             "nothing before "
-                             "this copy needs its data",
+                             "nothing before this copy needs its data",
                              l->ranges[k].at, i, l->in->line);
         }
 }

@@ -20,7 +20,7 @@
  *     counts.c     what launches cost                     live.c       how many registers are live
  *     overflow.c   addresses that overflowed 32 bits      operands.c   checks that operands fit the instruction's row
  *     words.c      checks that the words after a mnemonic make one of its forms
- *     loads.c      loads from shared memory whose data have not arrived
+ *     loads.c      loads from shared memory that are still in flight
  *     global.c     bytes of global memory that nobody wrote, and races between CTAs */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
 #define NESO_RUNTIME_EMULATOR_MACHINE_H
@@ -361,7 +361,7 @@ struct emu_cluster {
 
 enum { LOADS_MOST = 32, RANGES_MOST = 64 };
 
-/* A load whose data may not have arrived in its registers: its bytes of shared memory. */
+/* A load from shared memory whose data may not have arrived in registers yet, and the ranges of bytes that it reads. */
 struct emu_load {
     const struct emu_insn *in;
     int nranges;
@@ -673,7 +673,8 @@ void emu_loads_note(struct emu_warp *w, const struct emu_insn *in, int at, int b
 /* The data of these loads of the warp (a mask) have arrived. */
 void emu_loads_arrive(struct emu_warp *w, uint32_t loads);
 /* Checks that no load of CTA c whose data may not have arrived reads bytes that a copy of w overwrites. */
-void emu_loads_check(struct emu_warp *w, const struct emu_insn *in, int lane, const struct emu_cta *c, int at, int bytes);
+void emu_loads_check(struct emu_warp *w, const struct emu_insn *in, int lane, const struct emu_cta *c, int at,
+                     int bytes);
 
 /* -- overflow.c -- */
 void emu_find_addresses(struct arena *a, struct emu_code *code);

@@ -57,8 +57,9 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
 
 /* Stores a read in entry 0, which holds the byte's newest recorded read. The read that was in entry 0 moves to another
  * entry, and replaces a read by the same actor as the new read, or a read that is ordered before the new read. (If the
- * read in entry 0 is itself such a read, it is overwritten.) If there is no such read, it replaces a read that is not
- * the oldest. A later write that races with a recorded read usually races with the oldest or the newest read. */
+ * read in entry 0 is itself such a read, it is overwritten.) If no entry has such a read, the moved read replaces one
+ * that is not the oldest. A later write that races with a recorded read usually races with the oldest or the newest
+ * read. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 1;
@@ -77,12 +78,19 @@ static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint
     s->read_line[0] = line;
 }
 
+/* Records a read by the warp at the current time, unless the newest recorded read has the same actor and time. */
+static void note_read(struct emu_warp *w, struct emu_shadow *s, int line)
+{
+    uint32_t time = w->cta->cluster->time;
+    if (s->reader[0] != w->actor || s->read[0] != time)
+        add_reader(w, s, w->actor, time, line);
+}
+
 void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p,
                      int bytes, uint64_t *undefined)
 {
     struct emu_cta *c = w->cta;
     int number = byte_number(w, p);
-    uint32_t time = c->cluster->time;
     struct emu_shadow *s = &c->shadow[number];
     for (int i = 0; i < bytes; i++, s++) {
         if (!was_written(c, s))
@@ -90,9 +98,7 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
                      number + i);
         if (!emu_is_over(w, s->writer, s->written))
             race(w, in, lane, number + i, "read", s->writer, "write", s->write_line);
-        /* if the first recorded read has the same actor and time, this read need not be recorded */
-        if (s->reader[0] != w->actor || s->read[0] != time)
-            add_reader(w, s, w->actor, time, in->line);
+        note_read(w, s, in->line);
         *undefined |= (uint64_t)s->undefined << 8 * i;
     }
     if (w->loads && c->shadow[number].by_copy == COPY_async)
@@ -101,11 +107,8 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
 
 void emu_shared_read_again(struct emu_warp *w, int at, int bytes, int line)
 {
-    struct emu_shadow *s = &w->cta->shadow[at];
-    uint32_t time = w->cta->cluster->time;
-    for (int i = 0; i < bytes; i++, s++)
-        if (s->reader[0] != w->actor || s->read[0] != time)
-            add_reader(w, s, w->actor, time, line);
+    for (int i = 0; i < bytes; i++)
+        note_read(w, &w->cta->shadow[at + i], line);
 }
 
 static void check_write(struct emu_warp *w, const struct emu_insn *in, int lane, const struct emu_shadow *s,

@@ -437,9 +437,10 @@ static bool is_seen(const struct emu_cta *c, int actor, uint32_t time)
 }
 
 /* Checks that nothing accesses a CTA's shared memory after the CTA has exited. Bulk stores must have read the memory
- * (PTX ISA, "cp.async.bulk"). For each copy into the memory, and for each arrival of another CTA at the CTA's mbarriers,
- * at least one warp of the CTA must have waited. Without a wait, such an arrival may still be in flight (PTX ISA,
- * "mbarrier.arrive" on shared::cluster), even after the other CTA has made a relaxed arrival at barrier.cluster. */
+ * (PTX ISA, "cp.async.bulk"). For each copy into the memory, and for each arrival of another CTA at the CTA's
+ * mbarriers, at least one warp of the CTA must have waited. Without a wait, such an arrival may still be in flight (PTX
+ * ISA, "mbarrier.arrive" on shared::cluster), even after the other CTA has made a relaxed arrival at barrier.cluster.
+ * */
 static void check_end(struct emu_cta *c)
 {
     for (int i = 0; i < c->nwarps; i++) {

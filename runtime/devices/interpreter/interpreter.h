@@ -81,8 +81,8 @@ struct step {
 #define SLOT_NONE ((size_t)-1)
 enum { FRAME_ALIGN = 64, ORIGIN_none = -2, ORIGIN_any = -1 };
 
-/* A decoded block. `hoisted` has the steps that do not depend on the program; only the kernel's outermost block has such
- * steps. */
+/* A decoded block. `hoisted` has the steps that do not depend on the program; only the kernel's outermost block has
+ * such steps. */
 struct code {
     const struct step *steps;
     int nsteps;

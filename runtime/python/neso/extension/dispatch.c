@@ -76,8 +76,8 @@ struct call {
 enum { SPARE_MOST = 8 };
 
 static PyObject *dispatch_class, *bound_class, *word_best_config;
-/* The memory of freed `struct bound` objects (the values of the expression kernel[grid]). New objects reuse this memory.
- * Python's lock guards this list. */
+/* The memory of freed `struct bound` objects (the values of the expression kernel[grid]). New objects reuse this
+ * memory. Python's lock guards this list. */
 static struct bound *spare[SPARE_MOST];
 static int nspare;
 
