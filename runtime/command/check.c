@@ -518,26 +518,31 @@ static int check_all(const struct given *g)
     return c.nerrors ? FAILED : accesses;
 }
 
+static unsigned long stamp_all(const struct given *g)
+{
+    unsigned long stamp = 0;
+    for (int i = 0; i < g->argc; i++)
+        stamp += sources_stamp(g->argv[i]);
+    return stamp;
+}
+
 /* Checks the files again whenever one is saved, and prints a line at the end of each check, until the process is
  * killed. With --json, each check prints one array. */
 static _Noreturn void watch(const struct given *g)
 {
     const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
-    unsigned long last = 0;
-    for (bool first = true;; first = false) {
-        unsigned long stamp = 0;
-        for (int i = 0; i < g->argc; i++)
-            stamp += sources_stamp(g->argv[i]);
-        if (!first && stamp == last) {
-            nanosleep(&pause, NULL);
-            continue;
-        }
-        last = stamp;
+    for (;;) {
+        unsigned long checked = stamp_all(g), now, before;
         int result = check_all(g);
         if (!g->options[OPTION_json])
             fprintf(stderr, "neso: %s; waiting for a change (Ctrl-C ends)\n",
                     result == GOOD ? "no errors" : "errors");
         fflush(stdout);
+        /* Some programs save in two steps: they empty the file, then write it. So wait until it no longer changes. */
+        for (now = before = checked; now == checked || now != before; now = stamp_all(g)) {
+            before = now;
+            nanosleep(&pause, NULL);
+        }
     }
 }
 

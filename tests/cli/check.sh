@@ -79,7 +79,7 @@ check 1 "hint: did you mean 'float16'?" hint.py
 printf "$head"'@triton.jit\ndef k(X, Y, B: tl.constexpr, HALF: tl.constexpr):\n    a = tl.load(X + tl.arange(0, B))\n    tl.store(X + tl.arange(0, HALF), tl.reshape(a, (2, HALF)) + tl.load(Y + tl.arange(0, B)))\n' >halves.py
 "$NESO" check halves.py >out 2>&1; [ $? = 0 ] && grep -q 'note: k is not checked' out || { say "halves.py:"; cat out; }
 
-# --watch checks again after each save.
+# --watch checks again after each save, once (mv, because on a slow machine a watcher can see the empty file that cp makes first).
 cp name.py watched.py
 "$NESO" check --watch watched.py >out 2>&1 &
 watcher=$!
@@ -87,7 +87,7 @@ seen() { for _ in $(seq 200); do [ "$(grep -c "$1" out)" -ge "$2" ] && return; s
 seen 'neso: errors; waiting' 1
 sed 's/, y,/, 1.0,/' name.py >fixed && mv fixed watched.py
 seen 'neso: no errors; waiting' 1
-cp name.py watched.py
+cp name.py fixed && mv fixed watched.py
 seen 'neso: errors; waiting' 2
 kill $watcher
 wait $watcher 2>/dev/null
