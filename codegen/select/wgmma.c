@@ -275,11 +275,16 @@ static const struct op *reader_of(const struct value *v)
     return dot ? dot : dot_of_operand(yielded_for(v));
 }
 
+/* The largest number of groups that wgmma.wait_group can leave in flight: SASS has three bits for it, and ptxas takes a
+ * larger number for 7. */
+enum { MOST_PENDING = 7 };
+
 /* The results are already in the accumulators' registers. A dot in flight may read an operand from registers. These
  * registers must not change before the wait, so the wait counts as a use of them. */
 void select_wgmma_wait(struct select *s, const struct op *o)
 {
-    struct opnd x[UINT8_MAX] = {opnd_int(CLASS_b32, op_int(o, ATTR_pending))};
+    int64_t pending = op_int(o, ATTR_pending);
+    struct opnd x[UINT8_MAX] = {opnd_int(CLASS_b32, pending < MOST_PENDING ? pending : MOST_PENDING)};
     int n = 1;
     for (int i = 0; i < o->nopnds; i++) {
         const struct op *dot = reader_of(op_opnd(o, i));
