@@ -27,6 +27,10 @@ struct builder;
 struct func;
 struct module;
 
+/* Clocks of module time: since 1970 (time.time), since an arbitrary start (perf_counter, monotonic), and the processor
+ * time of the process (process_time). */
+enum host_clock { CLOCK_wall, CLOCK_steady, CLOCK_processor };
+
 /* The services that the runtime provides to programs: modules that the frontend does not have, launches,
  * output, environment. */
 struct host {
@@ -53,7 +57,7 @@ struct host {
     const char *(*getenv)(void *ctx, const char *name);                /* NULL if the variable is not set */
     /* Called when the program sets an environment variable; may be NULL. */
     void (*setenv)(void *ctx, struct eval *e, const char *name, const char *value, struct loc at);
-    double (*seconds)(void *ctx);                                      /* returns the time in seconds */
+    int64_t (*nanoseconds)(void *ctx, enum host_clock clock);          /* returns the time of the clock */
     /* Executes breakpoint(); raises an exception if the host has no debugger. */
     void (*breakpoint)(void *ctx, struct eval *e, struct loc at);
     int argc;                                                          /* arguments of the program: sys.argv */

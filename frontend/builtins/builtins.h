@@ -106,7 +106,7 @@ ROW(tl,        interleave,    "a, b",                              interleave,  
     "a, b: one type; shapes that broadcast", "dtypes-differ shape-broadcast",
     "tl.interleave(i, i * 10)\n# [ 0  0  1 10  2 20  3 30]")
 ROW(method,    flip,          "x, dim=None",                       flip,          NULL,
-    "Reverses the order along a dimension.", "dim: a constexpr", "axis-range wants-block", "tl.flip(i, 0)\n# [3 2 1 0]")
+    "Reverses the order along a dimension.", "dim: a constexpr; None: the last dimension", "axis-range wants-block", "tl.flip(i)\n# [3 2 1 0]")
 
 HEADING("Selection, index helpers")
 ROW(tl,        where,         "condition, x, y",                   where,         NULL,

@@ -541,12 +541,12 @@ struct obj *builtin_cat(struct eval *e, struct obj **args, const struct args *ca
     return reshape_to(e, permute(e, x, order, call->loc), rank, shape, call->loc);
 }
 
-/* Implements flip: builds a gather whose indices run in reverse order. */
+/* Implements flip: builds a gather whose indices run in reverse order. Without `dim`, they do so in the last dimension. */
 struct obj *builtin_flip(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_block(e, args[0], call, 0, "x");
-    int dim;
-    if (!x || !arg_axis(e, args[1], rank_of(x), arg_loc(call, 1, "dim"), &dim))
+    int dim = x ? rank_of(x) - 1 : 0;
+    if (!x || (args[1]->kind != OBJ_none && !arg_axis(e, args[1], rank_of(x), arg_loc(call, 1, "dim"), &dim)))
         return obj_error;
     const struct lang_type *i32 = lang_number(e, DT_i32, false);
     int rank = rank_of(x), n = shape_of(x)[dim];

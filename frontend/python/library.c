@@ -54,22 +54,27 @@ static void fill_sys(struct eval *e, struct obj *m)
     set(e, m, "argv", arguments);
 }
 
-/* Implements time, perf_counter and similar functions. If the row's data is "n", the result is in nanoseconds. */
+/* Implements time, perf_counter and similar functions. The row's data is the letter of the clock, and behind it "n" if
+ * the result is in nanoseconds. */
 static struct obj *clock_now(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)args;
-    double seconds = e->host && e->host->seconds ? e->host->seconds(e->host->ctx) : 0;
-    return call->callee->data ? obj_int(e, (wide)(seconds * 1e9)) : obj_float(e, seconds);
+    const char *data = call->callee->data;
+    enum host_clock clock = *data == 'w' ? CLOCK_wall : *data == 'p' ? CLOCK_processor : CLOCK_steady;
+    int64_t ns = e->host && e->host->nanoseconds ? e->host->nanoseconds(e->host->ctx, clock) : 0;
+    return data[1] ? obj_int(e, ns) : obj_float(e, (double)ns * 1e-9);
 }
 
 /* clang-format off */
 static const struct builtin time_rows[] = {
-    {"time.time",            "",        clock_now, NULL},
-    {"time.perf_counter",    "",        clock_now, NULL},
-    {"time.monotonic",       "",        clock_now, NULL},
-    {"time.process_time",    "",        clock_now, NULL},
-    {"time.time_ns",         "",        clock_now, "n"},
-    {"time.perf_counter_ns", "",        clock_now, "n"},
+    {"time.time",            "",        clock_now, "w"},
+    {"time.perf_counter",    "",        clock_now, "s"},
+    {"time.monotonic",       "",        clock_now, "s"},
+    {"time.process_time",    "",        clock_now, "p"},
+    {"time.time_ns",         "",        clock_now, "wn"},
+    {"time.perf_counter_ns", "",        clock_now, "sn"},
+    {"time.monotonic_ns",    "",        clock_now, "sn"},
+    {"time.process_time_ns", "",        clock_now, "pn"},
 };
 /* clang-format on */
 
@@ -205,6 +210,8 @@ static struct obj *copy_object(struct eval *e, struct obj *x, bool deep, struct 
             if (entry.key)
                 dict_set(e, out->dict, entry.key, deep ? copy_object(e, entry.value, deep, at) : entry.value);
         }
+        out->is_frozen = x->is_frozen;
+        out->dict->factory = x->dict->factory;
     } else if (x->kind == OBJ_instance) {
         out = obj_instance(e, x->instance.class);
         for (int i = 0; i < x->instance.scope->names.n; i++) {

@@ -176,6 +176,24 @@ static struct obj *affix(struct eval *e, struct obj **args, const struct args *c
 
 /* -- changing -- */
 
+/* Returns whether one of the characters of `chars` is the character of n bytes at s. */
+static bool has_char(const char *chars, size_t nchars, const char *s, size_t n)
+{
+    for (size_t i = 0; i + n <= nchars; i += (size_t)char_bytes(chars + i, nchars - i))
+        if (memcmp(chars + i, s, n) == 0)
+            return true;
+    return false;
+}
+
+/* Returns the first byte of the last character of s[from..to). */
+static size_t last_char(const char *s, size_t from, size_t to)
+{
+    size_t i = to - 1;
+    while (i > from && ((unsigned char)s[i] & 0xc0) == 0x80)
+        i--;
+    return i;
+}
+
 /* Implements strip, lstrip and rstrip; the row's data contains the sides: "l", "r" or both. */
 static struct obj *strip(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -186,10 +204,16 @@ static struct obj *strip(struct eval *e, struct obj **args, const struct args *c
         chars = args[1]->str.s;
         n = args[1]->str.n;
     }
-    while (*sides == 'l' && from < to && memchr(chars, x->str.s[from], n))
-        from++;
-    while (strchr(sides, 'r') && from < to && memchr(chars, x->str.s[to - 1], n))
-        to--;
+    for (size_t size; *sides == 'l' && from < to; from += size) {
+        size = (size_t)char_bytes(x->str.s + from, to - from);
+        if (!has_char(chars, n, x->str.s + from, size))
+            break;
+    }
+    for (size_t last; strchr(sides, 'r') && from < to; to = last) {
+        last = last_char(x->str.s, from, to);
+        if (!has_char(chars, n, x->str.s + last, to - last))
+            break;
+    }
     return obj_str_of(e, arena_strndup(e->arena, x->str.s + from, to - from), to - from);
 }
 
@@ -601,6 +625,7 @@ static struct obj *copy(struct eval *e, struct obj **args, const struct args *ca
     for (int i = 0; i < args[0]->dict->entries.n; i++)
         if (args[0]->dict->entries.at[i].key)
             dict_set(e, out->dict, args[0]->dict->entries.at[i].key, args[0]->dict->entries.at[i].value);
+    out->is_frozen = args[0]->is_frozen;
     out->dict->factory = args[0]->dict->factory;
     return out;
 }

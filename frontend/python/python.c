@@ -347,7 +347,23 @@ static struct obj *divmod(struct eval *e, struct obj **args, const struct args *
     return obj_pair(e, quotient, eval_binary(e, OPER_mod, args[0], args[1], call->loc));
 }
 
-/* Implements pow. pow(a, b, m) reduces every product modulo m, so that no product exceeds m * m and overflows. */
+/* Returns the integer whose product with a is 1 modulo m; 0 if a and m have a common divisor (extended Euclid: each
+ * remainder is a * factor modulo m). m is not the least integer, so -m exists. */
+static wide inverse(wide a, wide m)
+{
+    wide modulus = m < 0 ? -m : m, last = modulus, rest = a < 0 ? a + modulus : a, last_factor = 0,
+         factor = 1;
+    while (rest) {
+        wide quotient = last / rest, next = last - quotient * rest;
+        wide next_factor = last_factor - quotient * factor;
+        last = rest, rest = next;
+        last_factor = factor, factor = next_factor;
+    }
+    return last == 1 ? last_factor : 0;
+}
+
+/* Implements pow. pow(a, b, m) reduces every product modulo m, so that no product exceeds m * m: it overflows only if m
+ * has more than 63 bits. A negative b is the power -b of the inverse of a. */
 static struct obj *power(struct eval *e, struct obj **args, const struct args *call)
 {
     if (!args[2] || args[2]->kind == OBJ_none)
@@ -355,9 +371,21 @@ static struct obj *power(struct eval *e, struct obj **args, const struct args *c
     for (int i = 0; i < 3; i++)
         if (!obj_is_integer(args[i]))
             eval_raise(e, call->loc, "TypeError", ERR_not_integer, obj_type_name(args[i]));
+    if (obj_wide(args[2]) == 0)
+        eval_raise(e, call->loc, "ValueError", ERR_zero_modulus);
     struct obj *one = obj_int(e, 1), *result = eval_binary(e, OPER_mod, one, args[2], call->loc);
     struct obj *base = eval_binary(e, OPER_mod, args[0], args[2], call->loc);
-    for (wide n = obj_wide(args[1]); n > 0; n >>= 1) {
+    uwide n = wide_magnitude(obj_wide(args[1]));
+    if (obj_wide(args[1]) < 0) {
+        wide m = obj_wide(args[2]), inverted;
+        if (wide_magnitude(m) >> 127)
+            eval_raise(e, call->loc, "OverflowError", ERR_int_overflow);
+        inverted = inverse(obj_wide(base), m);
+        if (inverted == 0 && wide_magnitude(m) != 1)
+            eval_raise(e, call->loc, "ValueError", ERR_not_invertible);
+        base = eval_binary(e, OPER_mod, obj_int(e, inverted), args[2], call->loc);
+    }
+    for (; n > 0; n >>= 1) {
         if (n & 1)
             result = eval_binary(e, OPER_mod, eval_binary(e, OPER_mul, result, base, call->loc), args[2],
                                  call->loc);

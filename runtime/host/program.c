@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 /* -- services for host code -- */
 
@@ -52,10 +53,15 @@ static void host_setenv(void *ctx, struct eval *e, const char *name, const char 
         p->fp_reassoc = is_on(value);
 }
 
-static double host_seconds(void *ctx)
+static int64_t host_nanoseconds(void *ctx, enum host_clock clock)
 {
+    static const clockid_t clocks[] = {[CLOCK_wall] = CLOCK_REALTIME,
+                                       [CLOCK_steady] = CLOCK_MONOTONIC,
+                                       [CLOCK_processor] = CLOCK_PROCESS_CPUTIME_ID};
+    struct timespec t;
     (void)ctx;
-    return seconds_now();
+    clock_gettime(clocks[clock], &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* Returns the file name that messages show for a module: "pkg/helpers.py" for "pkg.helpers". */
@@ -137,7 +143,7 @@ static void run(void *arg)
                             .write = host_write,
                             .getenv = host_getenv,
                             .setenv = host_setenv,
-                            .seconds = host_seconds,
+                            .nanoseconds = host_nanoseconds,
                             .breakpoint = call_breakpoint,
                             .assertions_hold = p->options.compile_only,
                             .argc = p->options.argc,

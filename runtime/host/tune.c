@@ -536,7 +536,7 @@ static struct obj *choose(const struct level *l, const struct obj *options, stru
         path && (text = o->load(o->user, path, &n)) ? config_by_text(l->e, configs, text, n) : NULL;
     if (best)
         return best;
-    double start = l->e->host->seconds(l->e->host->ctx);
+    int64_t start = l->e->host->nanoseconds(l->e->host->ctx, CLOCK_steady);
     best = choose_by_time(l, options, prune(l, options, configs, named, args), named, args);
     if (is_set(l, "TRITON_PRINT_AUTOTUNING")) {
         struct text t;
@@ -544,7 +544,8 @@ static struct obj *choose(const struct level *l, const struct obj *options, stru
         text_printf(&t,
                     "Triton autotuning for function %s,\nwith key as %s,\nfinished after %.2fs,\nbest config "
                     "selected: %s;\n",
-                    l->jit->jit->fn.name, text_of(l->e, key), l->e->host->seconds(l->e->host->ctx) - start,
+                    l->jit->jit->fn.name, text_of(l->e, key),
+                    (double)(l->e->host->nanoseconds(l->e->host->ctx, CLOCK_steady) - start) * 1e-9,
                     text_of(l->e, best));
         eval_write(l->e, t.s, t.len);
     }

@@ -30,10 +30,10 @@ static const char *program_getenv(void *ctx, const char *name)
     return strcmp(name, "HOME") == 0 ? "/home/test" : NULL;
 }
 
-static double program_seconds(void *ctx)
+static int64_t program_nanoseconds(void *ctx, enum host_clock clock)
 {
     (void)ctx;
-    return 12.5;
+    return clock == CLOCK_steady ? 12500000000 : 0;
 }
 
 /* Returns the source of a module that the program imports; NULL if there is none. */
@@ -58,7 +58,7 @@ static const struct source *program_find_source(void *ctx, struct eval *e, const
 static inline void program_run(struct program *p, const char *text, bool with_host, int64_t step_limit)
 {
     static struct host host;
-    host = (struct host){.ctx = p, .write = program_write, .getenv = program_getenv, .seconds = program_seconds,
+    host = (struct host){.ctx = p, .write = program_write, .getenv = program_getenv, .nanoseconds = program_nanoseconds,
                          .find_source = program_find_source};
     jmp_buf fatal;
     world_init(&p->w);

@@ -26,6 +26,10 @@ static const char *const numbers_program[] = {
     "(1234.5678, -2), round(15, -1), round(25, -1), round(3.14159, 3))\n",
     "print(divmod(7, 3), divmod(-7, 3), divmod(7.5, 2), pow(2, 10), pow(2, 10, 1000), pow(3, -1), pow"
     "(7, 200, 13))\n",
+    "print(pow(3, -1, 7), pow(3, -2, 7), pow(-3, -1, 7), pow(3, -1, -7), pow(5, 0, 1), pow(5, -3, 1))\n",
+    "for a, m in (2, 4), (0, 5), (2, 0):\n",
+    "    try: pow(a, -1, m)\n",
+    "    except ValueError as error: print(error)\n",
     "print(hex(255), hex(-255), oct(8), bin(10), bin(-3), chr(65), ord(\"a\"), chr(8364), ord(\"\342"
     "\202\254\"))\n",
     "print((255).bit_length(), (7).bit_count(), (2.0).is_integer(), (2.5).is_integer())\n",
@@ -65,6 +69,10 @@ static const char *const numbers_output[] = {
     "False False False False False False True True False\n",
     "3 2.5 1 2 4 -2 2.67 1200.0 20 20 3.142\n",
     "(2, 1) (-3, 2) (3.0, 1.5) 1024 24 0.3333333333333333 3\n",
+    "5 4 2 -2 0 0\n",
+    "base is not invertible for the given modulus\n",
+    "base is not invertible for the given modulus\n",
+    "pow() 3rd argument cannot be 0\n",
     "0xff -0xff 0o10 0b1010 -0b11 A 97 \342\202\254 8364\n",
     "8 3 True False\n",
     "1 3 2 c 7 -5 6 1.5 [1, 2]\n",
@@ -94,7 +102,8 @@ static const char *const text_program[] = {
     "print(s.startswith(\"Hell\"), s.endswith(\"ld\"), s.startswith((\"x\", \"H\")), s.startswith(\"W"
     "\", 7), s.endswith(\"lo\", 0, 5))\n",
     "print(\"  x \".strip() + \"|\", \"  x \".lstrip() + \"|\", \"  x \".rstrip() + \"|\", \"xxaxx\"."
-    "strip(\"x\"), \"abcabc\".rstrip(\"bc\"))\n",
+    "strip(\"x\"), \"abcabc\".rstrip(\"bc\"), \"\303\251\".strip(\"\303\250\"), "
+    "\"\303\250a\303\250\".strip(\"\303\250\"))\n",
     "print(\"a,b,,c\".split(\",\"), \" a  b c \".split(), \"a,b,c\".split(\",\", 1), \"a b c\".split("
     "None, 1), \"a,b,c\".rsplit(\",\", 1), \"  a b  c \".rsplit(None, 1))\n",
     "print(\"l1\\nl2\\r\\nl3\\n\".splitlines(), \"a\\nb\".splitlines(True), \"\".split(), \"\".split("
@@ -157,7 +166,7 @@ static const char *const text_output[] = {
     "HELLO, WORLD hello, world hELLO, wORLD Hello World Hello\n",
     "4 8 -1 7 3 13 8 -1\n",
     "True True True True True\n",
-    "x| x |   x| a abca\n",
+    "x| x |   x| a abca \303\251 a\n",
     "['a', 'b', '', 'c'] ['a', 'b', 'c'] ['a', 'b,c'] ['a', 'b c'] ['a,b', 'c'] ['  a b', 'c']\n",
     "['l1', 'l2', 'l3'] ['a\\n', 'b'] [] ['']\n",
     "a-b-c  0, 1, 2, 3\n",
@@ -409,6 +418,7 @@ static const char *const modules_program[] = {
     "with nullcontext(5) as v: print(v)\n",
     "with contextlib.suppress(ValueError): raise ValueError(\"x\")\n",
     "l = [[1], 2]; c = copy.copy(l); d = copy.deepcopy(l); l[0].append(9); print(c, d)\n",
+    "f = copy.copy(frozenset([1])); g = f; g |= {2}; print(sorted(f), copy.deepcopy(f) == f)\n",
     "print(operator.add(1, 2), operator.itemgetter(1)([5, 6]), sorted([(1, 3), (2, 1)], key=operator."
     "itemgetter(1)))\n",
     "from typing import List, Optional\n",
@@ -439,6 +449,7 @@ static const char *const modules_output[] = {
     "12\n",
     "5\n",
     "[[1, 9], 2] [[1], 2]\n",
+    "[1] True\n",
     "3 6 [(2, 1), (1, 3)]\n",
     "[1]\n",
     NULL,
