@@ -13,12 +13,12 @@
  * results that it computed. The branches also make ptxas place each computation directly before its store, while
  * without branches ptxas interleaves the computations of all stores.
  *
- * The pass moves instructions down to directly before the store. The moved instructions must be pure and in the
- * store's block. The store must need their results, and no instruction that stays in place may use these results. No
- * instruction between the old and the new position may change a register that a moved instruction reads. Threads of a
- * warp may diverge at the branch, and reconverge after the store. The pass runs after scheduling, and only if the
- * kernel has registers to spare. The pass skips kernels with warp roles, because their asynchronous instructions need
- * converged warps. */
+ * The pass moves instructions down to directly before the store. The moved instructions must be pure and in
+ * the store's block. Only the store and other moved instructions may use their results. No instruction
+ * between the old and the new position may change a register that a moved instruction reads. Threads of a
+ * warp may diverge at the branch, and reconverge after the store. The pass runs after scheduling, and only if
+ * the kernel has registers to spare. The pass skips kernels with warp roles, because their asynchronous
+ * instructions need converged warps. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -26,12 +26,12 @@
 enum { NOWHERE = -1 };
 
 struct moved_reg {
-    /* how often the kernel uses and defines the register. A definition by a guarded or TIED instruction may keep the
-     * old value, so it also counts as a use. */
+    /* How often the kernel uses and defines the register. A guarded or TIED instruction may keep the old
+     * value of its result, so its definition of the register also counts as a use. */
     int uses, ndefs;
     int inside; /* uses by instructions that move to the current store */
-    /* store: the number of the store for which `inside` counts. change: the number of the store above which the walk
-     * last found a definition of the register that does not move. */
+    /* store: the number of the store for which `inside` counts. change: the number of the last store for
+     * which the walk found a definition of the register that does not move to the store. */
     int store, change;
 };
 
@@ -108,8 +108,8 @@ static bool may_move(const struct branch_over *s, const struct insn *in, int sto
     return true;
 }
 
-/* Marks in `to` the instructions that move to the store at position `at`, and returns their number. `number` is the
- * number of the store among the stores of the kernel. */
+/* Finds the instructions i that move to the store at position `at`, sets to[i] to `at`, and returns the
+ * number of these instructions. `number` is the number of the store in the kernel. */
 static int find_needs(struct branch_over *s, const struct mblock *b, int at, int number, int *to)
 {
     const int distance = s->m->func->module->params->branch_over_masked_distance;
@@ -148,7 +148,7 @@ static void jump_over(struct branch_over *s, struct mblock *from, const struct i
     jump->op = store->op;
 }
 
-/* Rebuilds the block; to[i] is the position of the store to which instruction i moves. */
+/* Rebuilds block b as several blocks, with the branches. `to` is the array that find_stores has returned. */
 static void split(struct branch_over *s, const struct mblock *b, const int *to)
 {
     struct mblock *now = mir_block(s->m, b->dominator < 0 ? b->dominator : s->at[b->dominator], b->depth);
@@ -177,9 +177,10 @@ static void mend_labels(struct branch_over *s, const struct mblock *b)
                 b->insns.at[i]->opnds[k].n = s->at[b->insns.at[i]->opnds[k].n];
 }
 
-/* Finds the instructions of a block that move to stores. Sets to[i] to the position of the store to which instruction
- * i moves. Sets to[i] to NOWHERE if instruction i does not move. If fewer than branch_over_masked_insns instructions
- * would move to a store, none of them moves: a branch around so few instructions costs more than it saves. */
+/* Returns an array `to`: to[i] is the position of the store to which instruction i of the block moves, or
+ * NOWHERE if the instruction does not move. For a store that gets a branch, to[i] is its own position. If
+ * fewer than branch_over_masked_insns instructions would move to a store, none of them moves, because a
+ * branch around so few instructions costs more than it saves. */
 static int *find_stores(struct branch_over *s, const struct mblock *b, int *number, int *nfound)
 {
     const int least = s->m->func->module->params->branch_over_masked_insns;

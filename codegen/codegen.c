@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* codegen.c: runs the stages of code generation in order, and prints the instruction table for `neso help insns`. If
- * registers are short, runs the stages a second time, with rematerialization. */
+/* codegen.c: runs the stages of code generation in order, and prints the instruction table for `neso help
+ * insns`. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -59,7 +59,8 @@ static void check_limits(const struct func *f, const struct ptx_info *info)
                    (int64_t)f->target->smem_bytes);
 }
 
-/* Selects and schedules the instructions of f; if registers are short, a second time with rematerialization. */
+/* Selects and schedules the instructions of f. If the result needs more registers than a thread can have,
+ * does so a second time with rematerialization, and returns the result that needs fewer registers. */
 static struct mir *make(struct func *f, const struct codegen_options *o, struct ptx_info *info,
                         struct liveness **live)
 {

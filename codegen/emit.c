@@ -139,9 +139,9 @@ static int put_word(const struct emitter *e, const struct insn *in, const struct
     return n;
 }
 
-/* Prints the operands that the words of the instruction's row describe; optional operands may be missing. A
- * wgmma.wait_group may have additional operands, namely registers that must not change before the wait. They are not
- * printed. */
+/* Prints the operands that the words of the instruction's row describe. Optional operands may be missing. A
+ * wgmma.wait_group may have additional operands, which are not printed: the registers that must not change
+ * before the wait. */
 static void put_opnds(const struct emitter *e, const struct insn *in)
 {
     struct insn_word w;
@@ -380,8 +380,9 @@ const char *ptx_param_name(const void *info, int64_t i)
     return ((const struct ptx_info *)info)->params.at[i].name;
 }
 
-/* Prints the guards as comments, unless the kernel has tensor maps. The comments are for users who launch this PTX
- * without neso: they would notice a missing tensor map, but not an argument that violates a guard. */
+/* Prints the guards as comments, unless the kernel has tensor maps. The comments are for users who launch
+ * this PTX without neso. Such a user would notice a missing tensor map, but not an argument that violates a
+ * guard. */
 static void put_guards(const struct emitter *e, const struct ptx_info *info)
 {
     for (int i = 0; i < info->nguards && !info->nmaps; i++) {

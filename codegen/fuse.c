@@ -2,15 +2,16 @@
 /* fuse.c: fuses two instructions into one, if the second instruction is the only use of the first instruction's
  * result.
  *
- *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         also if t is a shift; floats: fma
+ *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         for floats: fma; t may also be a shift
  *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
  *     fma t, a, b, 0.5; max u, t, 0; min d, u, 1  =>  fma.sat d, a, b, 0.5
- *     setp q, x < y; not d, q          =>     setp d, x >= y         integers
- *     setp q, x >= 0; setp s, x < c; and d, q, s  =>  setp d, x < c  unsigned, 64 bits
+ *     setp q, x < y; not d, q          =>     setp d, x >= y         for integers
+ *     setp q, x >= 0; setp s, x < c; and d, q, s  =>  setp d, x < c  64 bits; the result is unsigned
  *     ld x; add t, x, y; selp d, t, x, p  =>  ld d; @p add d, d, y
  *
- * A float product and sum become an fma only if the kernel's option fp_fusion permits the contraction. Integer
- * multiplications by powers of two that are not fused, and unsigned divisions by powers of two, become shifts. */
+ * A product and a sum of floats become an fma only if the kernel's option fp_fusion permits the contraction,
+ * and the kernel is not deterministic. Multiplications of integers by powers of two that are not fused, and
+ * unsigned divisions by powers of two, become shifts. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -50,8 +51,8 @@ static void drop_use(struct peep *p, struct opnd x)
         p->regs.at[x.n].nuses--;
 }
 
-/* Computes x * y + z in one instruction, if the addition is the only use of x * y. The new instruction adds a use of
- * x and a use of y. The dead multiplication still counts as a use of each until peephole.c removes it. */
+/* Computes x * y + z in one instruction, if the addition is the only use of x * y. The new instruction is a
+ * new use of x and y. The dead multiplication also counts as a use of x and y until peephole.c removes it. */
 static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in, struct opnd product,
                          struct opnd z)
 {
@@ -96,8 +97,8 @@ static bool fuse_add(struct peep *p, const struct mblock *b, struct insn *in)
                              fuse_product(p, b, in, in->opnds[2], in->opnds[1]));
 }
 
-/* setp q, x, y; not r, q => setp r with the inverse comparison. Only for integers: if an operand is NaN, a comparison
- * of floats and its inverse are both false. */
+/* setp q, x, y; not r, q => setp r, x, y with the inverse comparison. Only for integers: if an operand is
+ * NaN, a comparison of floats and the inverse comparison are both false. */
 static void fuse_not(struct peep *p, const struct mblock *b, struct insn *in)
 {
     static const uint8_t contrary[MOD_count] = {[MOD_eq] = MOD_ne, [MOD_ne] = MOD_eq, [MOD_lt] = MOD_ge,
@@ -135,8 +136,9 @@ static bool fuse_setp(struct peep *p, const struct mblock *b, struct insn *in, s
     return true;
 }
 
-/* setp q, x >= 0; setp s, x < c; and r, q, s => setp r, x < c, unsigned; c is a positive constant. The integers must
- * have 64 bits: only then each comparison takes two machine instructions. */
+/* setp q, x >= 0; setp s, x < c; and r, q, s => setp r, x < c, where c is a positive constant and the new
+ * comparison is unsigned. Only for 64-bit integers, for which each comparison takes two machine
+ * instructions. */
 static bool fuse_bounds(struct peep *p, const struct mblock *b, struct insn *in)
 {
     const struct insn *low = only_for(p, b, in->opnds[1], INSN_setp),
@@ -169,8 +171,8 @@ static void fuse_and(struct peep *p, const struct mblock *b, struct insn *in)
         fuse_setp(p, b, in, in->opnds[2], in->opnds[1]);
 }
 
-/* Returns whether the instruction computes its result from x and another operand, and may move down to the use of
- * its result. */
+/* Returns whether the instruction has two operands, x and another one, and may move down to the use of its
+ * result. */
 static bool computes_from(const struct peep *p, const struct insn *in, struct opnd x)
 {
     return in->guard < 0 && in->ndefs == 1 && in->nopnds == 3 && insn_has(in, PURE) && !insn_has(in, WARP) &&
@@ -178,7 +180,8 @@ static bool computes_from(const struct peep *p, const struct insn *in, struct op
            (!is_reg(in->opnds[2]) || p->regs.at[in->opnds[2].n].stable);
 }
 
-/* Turns a selection between x and f(x, y), if f(x, y) has no other use, into a guarded f that overwrites x. */
+/* If a selp chooses between x and f(x, y), and f(x, y) has no other use, turns the selp into a guarded f that
+ * overwrites x. */
 static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
 {
     struct opnd *x = in->opnds;
@@ -203,10 +206,11 @@ static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
     p->regs.at[x[0].n].def = NULL;
 }
 
-/* Computes min(max(x, 0), 1) with .sat, if x is a sum or an fma of f32 with a constant. .sat turns NaN into +0, as
- * max(NaN, 0) does. .sat and max might differ for -0. A sum with a nonzero constant is never -0. An fma with a
- * constant of at least 2^-100 is never -0 either: an exact result below the least f32, 2^-149, is possible only beside
- * a smaller constant. */
+/* Computes min(max(x, 0), 1) by .sat, if x is the f32 result of an add or fma whose last operand is a
+ * constant. .sat turns NaN into +0, as max(NaN, 0) does. .sat and max may differ for x = -0, so x must never
+ * be -0. A sum with a nonzero constant is never -0. An fma gives -0 only if its exact result is nearer to 0
+ * than to -2^-149, the negative f32 next to 0. Such a result is impossible if the absolute value of the
+ * constant is at least 2^-100. */
 static void fuse_clamp(struct peep *p, const struct mblock *b, struct insn *in)
 {
     enum { ONE = 0x3f800000, LEAST_FOR_FMA = 0x0d800000 /* 2^-100 */ };

@@ -33,8 +33,8 @@
  *              bits to 64), converts (a cvt that may widen)
  *   undefined  how the emulator follows undefined bits: whole (an undefined bit of an operand makes the whole result
  *              undefined; halves of packed types are separate), bits (an undefined bit makes the same bit of the
- *              result undefined), and one word for each kind of instruction whose second operand can mask bits of
- *              the first */
+ *              result undefined), or one word for each rule that applies to a single kind of instruction, for
+ *              example `and`, where a defined 0 in one operand makes the bit of the result defined */
 
 #ifdef CLASS
 /*    word  prefix  type    bits  32-bit registers that one takes */
@@ -195,7 +195,7 @@ INSN(prmt,     "prmt",       "d a b c", own,  PURE,          70, alu, arithmetic
 INSN(setp,     "setp",       "d a b",   pred, PURE,          70, alu, arithmetic, none, whole,  "d = comparison of a and b")
 INSN(setp_and, "setp",       "d a b %c:pred", pred, PURE,         70, alu, arithmetic, none, and_also,  "d = comparison of a and b, and c")
 
-/* -- floats (add, sub, min, max, neg, abs serve them too) -- */
+/* -- floats; the rows of integers add, sub, min, max, neg and abs are also for floats -- */
 INSN(mul,   "mul",   "d a b",   own, PURE|COMMUTES, 70, alu, arithmetic, none, whole, "d = a * b")
 INSN(fma,   "fma",   "d a b c", own, PURE|COMMUTES, 70, alu, arithmetic, none, whole, "d = a * b + c, rounded once")
 INSN(sqrt,  "sqrt",  "d a",     own, PURE,          70, sfu, special, none, whole, "d = square root of a")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* liveness.c: computes where each virtual register is live, and the position at which the most registers are live
- * (see mir.h).
+/* liveness.c: computes the live range of each virtual register, and the position at which the most registers
+ * are live (see mir.h).
  *
- * A backward dataflow analysis over the blocks runs until nothing changes. Then a last walk records the segments. A
- * guarded definition keeps the old value in threads whose guard is false, so a guarded definition also counts as a
+ * A backward dataflow analysis over the blocks runs until nothing changes. Then a last walk records the
+ * segments. A guarded definition keeps the old value in threads whose guard is false, so it also counts as a
  * use. */
 #include "codegen/mir.h"
 
@@ -14,7 +14,8 @@ enum { WORD = 64 };
 /* Sets of virtual registers as bit vectors, for each block. */
 struct sets {
     int nwords;
-    /* each set takes nwords words; uses: registers that the block reads before it defines them */
+    /* Each set takes nwords words. `uses` has the registers that the block reads before it defines them; `in`
+     * and `out` have the registers that are live at the start and at the end of the block. */
     uint64_t *uses, *defs, *in, *out;
 };
 
@@ -58,8 +59,8 @@ static void gather(struct sets *s, const struct mblock *b)
     }
 }
 
-/* The transfer function of one block. Returns whether `in` changed. A guarded definition does not end a live range:
- * the register is also in `uses`. */
+/* The transfer function of one block: updates the block's `in` and `out`. Returns whether `in` changed. A
+ * guarded definition does not end a live range, because its register is also in `uses`. */
 static bool flow(const struct mir *m, struct sets *s, const struct mblock *b)
 {
     int successors[2], n = mblock_successors(m, b, successors);
@@ -86,8 +87,8 @@ struct walk {
     const struct mir *m;
     struct liveness *l;
     uint64_t *live;
-    /* until[r]: the end of the current segment of live register r; its start is still unknown, since the walk goes
-     * backward */
+    /* until[r]: the end of the current segment of live register r; the walk goes backward, so the segment's
+     * start is not known yet */
     int *until;
     int regs; /* number of live 32-bit registers */
     /* halves_of[r]: the number of 16-bit halves of registers that ptxas uses for r; a loaded parameter takes none */
@@ -121,9 +122,9 @@ static void end(struct walk *w, int reg, int at)
     }
 }
 
-/* Returns how many halves of registers ptxas needs as temporaries for an instruction that it expands into several.
- * For a division of f64, ptxas calls a function: the values that are live across the call cannot use the function's
- * registers. */
+/* ptxas expands a division into several instructions. Returns how many halves of registers ptxas needs as
+ * temporaries for this; 0 for other instructions. For a division of f64, ptxas calls a function. Values that
+ * are live across the call cannot be in the function's registers. */
 static int temps_of(const struct mir *m, const struct insn *in)
 {
     const struct params *p = m->func->module->params;
@@ -181,7 +182,8 @@ static void walk_block(struct walk *w, const struct sets *s, const struct mblock
     each_reg(w, w->live, s->nwords, enter, first);
 }
 
-/* Computes halves_of. If two halves are unpacked from a register, ptxas keeps both in this register. */
+/* Computes halves_of, and sets l->unpacks and l->loads_halves. If an instruction unpacks a register into two
+ * halves, ptxas keeps both halves in that register. */
 static uint8_t *halves_of(const struct mir *m, struct liveness *l)
 {
     uint8_t *halves = NEW_ARRAY(m->arena, m->regs.n + 1, uint8_t);
@@ -203,7 +205,7 @@ static uint8_t *halves_of(const struct mir *m, struct liveness *l)
     return halves;
 }
 
-/* Reverses the order of segments, which the backward walk recorded last first. */
+/* Reverses the order of the segments, because the backward walk has recorded the last segment first. */
 static void reverse(struct live_range *r)
 {
     for (int i = 0, k = r->segments.n - 1; i < k; i++, k--) {

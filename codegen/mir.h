@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* mir.h: declares machine IR: a kernel as PTX instructions on virtual registers, in basic blocks.
  *
- *     select       tile ops       -> instructions, one register element at a time, not optimized
+ *     select       tile ops -> instructions that are not optimized, one for each register of a tile
  *     peephole     fewer instructions: CSE, fusion, constants moved into addresses, dead code removed
- *     remat        cheap values recomputed for each tile op that uses them, if registers are short
+ *     remat        if registers are short, cheap values are computed again for each tile op that uses them
  *     schedule     list scheduling within each block
- *     branch_over_masked   a branch around the instructions that only a masked store needs
+ *     branch_over_masked   branches around instructions whose results only a masked store needs
  *     regalloc     virtual registers -> fewer registers, named by class
  *     resources    the number of CTAs that must fit on an SM
  *     emit         machine IR -> PTX text
  *
- * Most registers have one definition. Two kinds of registers have several definitions: variables (values that loops
- * carry or branches yield), and results of guarded loads, which are first set to the load's `other` value. A guarded
- * instruction may leave its results unchanged, and a TIED instruction reads its results. So both kinds of
- * instructions count as uses of their results, unless they are marked `fresh`.
+ * Most registers have one definition. Two kinds of registers have several definitions: variables (values that
+ * loops carry or branches yield), and results of guarded loads, which are first set to the load's `other`
+ * value. A guarded instruction may leave its results unchanged, and a TIED instruction reads the old values
+ * of its results. So an instruction of either kind counts as a use of its results, unless it is marked
+ * `fresh`.
  *
  * In the order of blocks, every block follows its dominators. A block falls through to the next block unless it ends
  * in an unguarded jump or return. */
@@ -109,7 +110,7 @@ enum word_kind {
     WORD_constant,
     WORD_place,    /* register, constant, variable or parameter */
     WORD_address,
-    WORD_map,      /* an address of a tensor map with the coordinates that follow */
+    WORD_map,      /* the address of a tensor map, and the coordinates that follow it */
     WORD_nothing   /* no operand */
 };
 enum { VECTOR_as_written = -1 };
@@ -119,12 +120,13 @@ struct insn_word {
     bool drops;        /* the operand `_` (an unused result) precedes this word */
     const char *name;  /* points to the word's letter in the row's text */
     int vector;        /* number of operands in braces, or VECTOR_as_written; 0: no braces */
-    /* the name of the operand's type, or of an address's state space. The name ends before the next character that is
-     * not a letter or digit. NULL: the operand has the instruction's type. */
+    /* The name of the operand's type; for an address, the name of its state space. The name ends before the
+     * next character that is not a letter or digit. NULL: the operand has the instruction's type. */
     const char *type;
-    const char *other; /* the alternative word; NULL: none */
+    const char *other; /* the alternative word, which follows `|`; NULL: none */
 };
-/* Parses the first word of `operands`; returns where the next word begins, or NULL if there is none. */
+/* Parses the first word of `operands` into *w, and returns the text after this word. Returns NULL if
+ * `operands` contains no word. */
 const char *insn_word(const char *operands, struct insn_word *w);
 /* Returns the number of operands that the word describes, not counting a tensor map's coordinates. nvec is the number
  * of operands in braces. */
@@ -200,8 +202,8 @@ struct insn {
     uint8_t ndefs, nopnds;
     uint8_t nvec;          /* number of operands in braces; 0: none */
     bool guard_not;
-    bool needed; /* the peephole's dead code removal has found that the instruction is needed */
-    bool fresh;  /* the instruction is guarded or TIED, but the old values of its results are dead */
+    bool needed; /* set by the dead code removal of the peephole: the instruction is needed */
+    bool fresh;  /* the instruction is guarded or TIED, but the old values of its results do not matter */
     int guard;   /* predicate register, or -1 */
     struct opnd *opnds;
     struct loc loc;
@@ -237,17 +239,19 @@ struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int n
                         const struct opnd *opnds);
 enum reg_class form_class(struct form form); /* the register class of the result */
 struct form form_mov(enum reg_class cls);
-/* Returns whether operand k may be a constant. The operand must be a register if its type is a 16-bit float, or if
- * its word in insns.h allows only registers. nvec is the number of operands in braces, as in struct insn. */
+/* Returns whether operand k may be a constant. It must be a register in three cases: the instruction is a
+ * pack or TIED, it reads 16-bit, packed or 8-bit floats, or the operand's word in insns.h allows only
+ * registers. nvec is the number of operands in braces, as in struct insn. */
 bool form_takes_imm(struct form form, int k, int nvec);
 struct opnd opnd_int(enum reg_class cls, int64_t i);
 /* Returns the constant x as a constant of class cls with the same bits. */
 struct opnd opnd_as(enum reg_class cls, struct opnd x);
 bool opnd_same(struct opnd a, struct opnd b);
 bool opnd_is_imm(struct opnd o, int64_t i);
-/* Finds the blocks that can execute after b, at most two. Returns their number. */
+/* Sets `successors` to the blocks that can execute directly after b. Returns their number, which is at most
+ * two. */
 int mblock_successors(const struct mir *m, const struct mblock *b, int successors[2]);
-/* Returns whether `holds` is true of an instruction of the kernel. */
+/* Returns whether `holds` returns true for at least one instruction of the kernel. */
 bool mir_any(const struct mir *m, bool (*holds)(const struct insn *in));
 static inline bool insn_has(const struct insn *in, unsigned traits)
 {
@@ -272,13 +276,13 @@ struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info);
 /* -- peephole.c -- */
 void peephole(struct mir *m);
 
-/* -- remat.c: recomputes cheap values for each tile op that uses them -- */
+/* -- remat.c: computes cheap values again for each tile op that uses them -- */
 void remat(struct mir *m);
 
 /* -- liveness.c: where each register is live -- */
-/* Positions number the instructions in text order. In a segment [from, to), the register is live from when the
- * instruction at `from` has read its operands until the instruction at `to` reads its operands. Segments are sorted
- * and disjoint. */
+/* A position is the number of an instruction in text order. In a segment, a register is live after the
+ * instruction at `from` has read its operands, until the instruction at `to` reads its operands. Segments are
+ * sorted and disjoint. */
 struct segment {
     int from, to;
 };
@@ -290,7 +294,9 @@ struct liveness {
     struct live_range *ranges;   /* the live range of each virtual register */
     int peak_regs;             /* the maximum number of 32-bit registers live at once */
     struct loc peak;
-    int peak_halves; /* the maximum number of live 16-bit halves of registers, as ptxas counts them */
+    /* the maximum number of live 16-bit halves of registers, as ptxas counts them, with its temporaries for
+     * divisions */
+    int peak_halves;
     int peak_preds;
     bool unpacks;       /* the kernel unpacks registers into two 16-bit halves */
     bool loads_halves; /* the kernel loads 16-bit halves one by one, under masks */
@@ -307,25 +313,26 @@ int func_regs_most(const struct func *f);
 /* Estimates of the registers per thread that ptxas uses. Each estimate was measured on one kind of kernel and is
  * valid for that kind: */
 enum ptxas_kernel {
-    PTXAS_counted,       /* the live registers as ptxas counts them, without temporaries of ptxas */
+    PTXAS_counted,       /* the live registers as ptxas counts them (peak_halves), without any reserve */
     PTXAS_rows,          /* kernels that reduce rows: an upper bound, since with too few registers ptxas spills */
     PTXAS_pipeline,      /* kernels with a software pipeline, whose blocks keep their order */
     PTXAS_mma,           /* kernels of mma.sync */
     PTXAS_async,         /* kernels with asynchronous dots */
     /* kernels with two chained asynchronous dots: the fewest registers with which ptxas compiles them */
     PTXAS_chained,
-    PTXAS_any            /* any kernel: above this estimate --explain=registers reports spills */
+    PTXAS_any            /* any kernel: --explain=registers predicts spills from this estimate */
 };
 int ptxas_regs(const struct mir *m, const struct liveness *live, enum ptxas_kernel kernel);
-/* Returns how many CTAs fit on an SM if each thread has `regs` registers. */
+/* Returns how many CTAs fit on an SM if each thread has `regs` registers. Does not count shared memory. */
 int resources_ctas(const struct mir *m, int regs);
-/* Returns how many CTAs fit on an SM with the registers that setmaxnreg gives to the warp roles; 0 if the kernel has
- * no setmaxnreg. */
+/* Returns how many CTAs fit on an SM with the registers that setmaxnreg gives to the warp roles (op `warps`).
+ * Returns 0 if the kernel has no setmaxnreg. */
 int resources_ctas_of_roles(const struct func *f);
-/* Returns whether the kernel has exactly one reduction of a whole tile, and neither loops nor branches. */
+/* Returns whether the kernel has neither loops nor branches, and exactly one reduction of a tile with more
+ * elements than threads. */
 bool reduces_once(const struct mir *m);
-/* Sets m->ctas and info->persistent. Removes setmaxnreg if more CTAs share an SM than resources_ctas_of_roles
- * returns. Runs after register allocation. */
+/* Sets m->ctas and, for a persistent kernel, info->persistent. Removes setmaxnreg if more CTAs share an SM
+ * than resources_ctas_of_roles returns. Runs after register allocation. */
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info);
 
 /* -- branch_over_masked.c: returns whether anything changed -- */
@@ -342,7 +349,8 @@ struct allocation {
     int *number;
     int count[CLASS_count]; /* number of registers of each class */
 };
-/* Assigns the registers, and removes moves between registers that got the same number. */
+/* Assigns the registers, and removes moves between registers that got the same number. If `coalesces` is
+ * false, does not try to give the source and the destination of a move the same number. */
 struct allocation *regalloc(struct mir *m, const struct liveness *live, bool coalesces);
 
 /* -- emit.c -- */

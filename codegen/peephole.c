@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* peephole.c: removes or simplifies instructions, given the definitions of their operands.
+/* peephole.c: simplifies instructions, given the definitions of their operands, and removes those that are
+ * not needed.
  *
  *     shl t, %tid, 2; add a, t, 1; add b, pid512, a        shl t, %tid, 2; mad s, pid, 512, t
  *     mul.wide c, b, 4; add q, p, c; ld x, [q]        =>    mul.wide c, s, 4; add q, p, c; ld x, [q+4]
  *
  * A forward walk propagates copies and constants, reassociates additions so that their constants end up in
- * addresses, and reuses results of equal instructions in dominating blocks (CSE). Then fuse.c uses the counts of uses
- * to fuse pairs of instructions (mad, fma, setp.and). Finally, dead instructions are removed. */
+ * addresses, and reuses results of equal instructions in dominating blocks (CSE). Then fuse.c fuses pairs of
+ * instructions (mad, fma, setp.and), for which it needs the number of uses of each register. Finally, dead
+ * instructions are removed. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -19,7 +21,7 @@ struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code)
     return in && in->form.code == code ? in : NULL;
 }
 
-/* Rewrites address [x + c], if x is y + d, as [y + (c + d)]. */
+/* If x in an address [x + c] is y + d, with constants c and d, rewrites the address as [y + (c + d)]. */
 static void fold_address(const struct peep *p, struct opnd *at)
 {
     enum { FAR = 1 << 23 }; /* the constant offset in an address stays below FAR */
@@ -135,8 +137,9 @@ static void grow_table(struct peep *p)
     }
 }
 
-/* Replaces the instruction's results by those of an earlier equal instruction in this block or in a dominating block.
- * (For a WARP instruction, only this block is searched.) Returns false if there is no such instruction. */
+/* Replaces the instruction's results by the results of an earlier equal instruction in this block or in a
+ * dominating block. (For a WARP instruction, the search covers only this block.) If there is no such
+ * instruction, adds the instruction to the hash table and returns false. */
 static bool shared_before(struct peep *p, struct insn *in)
 {
     if (2 * p->table_used >= p->table_size)
@@ -268,8 +271,8 @@ static void remove_null(struct mblock *b)
     b->insns.n = kept;
 }
 
-/* Blocks x and y are the arms of the branch at the end of b. If both contain an instruction, moves this instruction
- * to before the branch. */
+/* Blocks x and y are the arms of the branch at the end of b. If equal instructions are in both arms, moves
+ * one of them to b, before the branch, and removes the other. */
 static void hoist_from_arms(struct peep *p, struct mblock *b, struct mblock *x, struct mblock *y)
 {
     uint64_t *hashes = NEW_ARRAY(p->m->arena, x->insns.n + 1, uint64_t);
@@ -290,8 +293,8 @@ static void hoist_from_arms(struct peep *p, struct mblock *b, struct mblock *x, 
     remove_null(y);
 }
 
-/* Visits inner branches before outer branches. So an instruction that all arms of two nested branches contain moves
- * to before the outer branch. */
+/* Visits inner branches before outer branches, so that an instruction that is in all arms of two nested
+ * branches can move out of both branches. */
 static void hoist_all(struct peep *p)
 {
     struct mir *m = p->m;
@@ -338,7 +341,8 @@ static bool is_needed(const struct insn *in)
            form_has_mod(in->form, MOD_volatile);
 }
 
-/* An entry in the list of instructions that write a register; next: index of the next entry, or -1. */
+/* An entry in the list of the instructions that write a register. `next` is the index of the next entry, or
+ * -1. */
 struct writer {
     struct insn *insn;
     int next;
@@ -348,7 +352,7 @@ struct marker {
     struct arena *arena;
     int *first; /* first[r]: index of the first entry of register r's list */
     VEC(struct writer) writers;
-    VEC(struct insn *) work; /* worklist: needed instructions whose operands are not yet marked */
+    VEC(struct insn *) work; /* the worklist: needed instructions whose operands are not marked yet */
 };
 
 static void mark(struct marker *m, struct insn *in)
@@ -443,8 +447,8 @@ static void sweep(struct peep *p)
     }
 }
 
-/* Counts the definitions of each register, and computes whether the register is stable (peephole.h) and which of
- * its bits may be 1. */
+/* Counts the definitions of each register. Computes whether the register is stable (peephole.h), and which
+ * bits of the register may be 1. */
 static void count_defs(struct peep *p)
 {
     struct mir *m = p->m;

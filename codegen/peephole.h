@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* peephole.h: declares what the files of the peephole optimizer share: peephole.c (the walk, CSE, dead code removal),
- * simplify.c (one instruction and the definitions of its operands), fuse.c (two instructions into one). */
+/* peephole.h: declares the types and functions that the files of the peephole optimizer share. peephole.c has
+ * the walk over the instructions, CSE and dead code removal. simplify.c simplifies an instruction, given the
+ * definitions of its operands. fuse.c fuses two instructions into one. */
 #ifndef NESO_CODEGEN_PEEPHOLE_H
 #define NESO_CODEGEN_PEEPHOLE_H
 
@@ -8,14 +9,14 @@
 
 struct reg_info {
     struct opnd alias;   /* the operand that replaces the register; OPND_none: the register is not replaced */
-    /* the register's only definition, already rewritten; NULL: the register has several definitions, its
-     * definition is guarded, or the walk has not reached the definition yet */
+    /* the only definition of the register, after the walk has rewritten it; NULL if the register has several
+     * definitions, if the definition is guarded, or if the walk has not reached it yet */
     struct insn *def;
     uint64_t bits;       /* the bits of the register that may be 1 */
     int block;           /* index of the block that contains def */
     int ndefs, nuses;
-    /* every use reads the same value: the register has one definition, or an unguarded definition followed by guarded
-     * definitions in the same block (the load's `other`, then the load) */
+    /* All uses read the same value: the register has one definition, or an unguarded definition and then
+     * guarded definitions in the same block (a move of a load's `other` value, then the guarded load). */
     bool stable;
 };
 
@@ -50,18 +51,21 @@ static inline int insn_bits(const struct insn *in)
 }
 
 /* -- peephole.c -- */
-/* Inserts an instruction before the current one, and returns its result. */
+/* Inserts an instruction with the n operands x before the current instruction, and simplifies the new
+ * instruction. Returns its result, which may be an existing register. */
 struct opnd peep_make(struct peep *p, struct form form, int n, const struct opnd *x);
-/* Returns the only definition of x if its code is `code`; else NULL. */
+/* Returns the definition of x if x is a register with one known definition (reg_info.def) whose code is
+ * `code`; else NULL. */
 struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code);
 
 /* -- simplify.c -- */
 bool insn_is_integer(const struct insn *in);
 uint64_t peep_result_bits(const struct peep *p, const struct insn *in); /* the bits of the result that may be 1 */
-/* Returns the bits of the result that the instruction may set to 1. Knows only moves of constants and increments by
- * constants; for other instructions, returns all bits. */
+/* Returns the bits that this definition of a register may set to 1, without regard to the other definitions.
+ * Knows only moves of constants and increments by constants. For other instructions, returns all bits. */
 uint64_t peep_step_bits(const struct insn *in);
-/* Simplifies the instruction, or replaces its result; returns true if the instruction is no longer needed. */
+/* Simplifies the instruction, or replaces its result by another operand in all later instructions. Returns
+ * true if the instruction is no longer needed. */
 bool peep_simplify(struct peep *p, struct insn *in);
 
 /* -- fuse.c -- */

@@ -38,7 +38,8 @@ struct holder {
     int regs;
 };
 
-/* Returns, for each register, the tile op for which its last definition was selected. */
+/* Returns an array with the tile op of each register: the op for which the register's last definition was
+ * selected. */
 static const struct op **owners_of(const struct mir *m)
 {
     const struct op **owner = NEW_ARRAY(m->arena, m->regs.n + 1, const struct op *);

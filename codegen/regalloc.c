@@ -4,10 +4,10 @@
  *     add.f32 v9, v4, v8            add.f32 %f4, %f4, %f3
  *     mov.f32 v4, v9          =>
  *
- * ptxas allocates the hardware registers. The purpose of this allocation is to make the PTX readable, and to remove
- * moves of loop-carried and yielded values. First, the source and the destination of a move are coalesced if their
- * live ranges do not overlap or if they hold the same value. Then each register gets the lowest number that is free
- * from its first definition to its last use. */
+ * ptxas allocates the hardware registers. The purpose of this allocation is to make the PTX readable, and to
+ * remove moves of loop-carried and yielded values. First, the source and the destination of a move are
+ * coalesced if their live ranges do not overlap, or if both hold the same value. Then each virtual register
+ * gets the lowest number that is free from its first definition to its last use. */
 #include "codegen/mir.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct web {
 /* The ordered registers of a wgmma's accumulator or register operand. */
 struct tuple {
     enum reg_class cls;
-    bool is_sum;
+    bool is_sum; /* the tuple is an accumulator */
     int n, *regs;
     bool begun; /* true once one of its registers has a number */
     int model;  /* the older tuple whose numbers this tuple reuses; -1: none */
@@ -73,8 +73,8 @@ static struct live_range merged(struct arena *arena, const struct live_range *x,
     return r;
 }
 
-/* Returns whether `copy` and `source` hold the same value while both are live: neither may be redefined while the
- * copy is live. */
+/* Returns whether `copy` and `source` hold the same value while both are live: no instruction may define one
+ * of them again while the copy is live. */
 static bool stays_equal(const struct web *copy, const struct web *source)
 {
     if (copy->defs.n != 1)
@@ -212,8 +212,8 @@ static void find_tuples(struct allocator *a)
         }
 }
 
-/* The state of one register number of a class. busy_until: the position up to which the number is in use. tuple: the
- * last tuple that had the number; -1: none. */
+/* The state of one register number of a class. busy_until: the position up to which the number is in use.
+ * tuple: the last tuple that had the number; -1: none. for_sums: only accumulators may have the number. */
 struct number {
     int busy_until, tuple;
     bool for_sums;
@@ -237,10 +237,11 @@ static bool is_of_sum(const struct allocator *a, int reg)
     return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
 }
 
-/* Returns whether reg may get number n, which is free. Once an accumulator has had a number, only accumulators may
- * get the number. An accumulator never gets a number that another tuple has had. The first register of an operand's
- * tuple may get a number that an older tuple of the same size had at the same index. Then wanted_number gives the
- * tuple's other registers the numbers of the older tuple too. */
+/* Returns whether reg may get number n, which is free and has the state *x. Numbers of accumulators are only
+ * for accumulators, and an accumulator does not get a number that another tuple has had (for an exception,
+ * see wanted_number). The first register of an operand's tuple may get a number that an older tuple of the
+ * same size had at the same index. Then wanted_number gives the tuple's other registers the numbers of the
+ * older tuple too. */
 static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
                      int reg)
 {
@@ -255,11 +256,11 @@ static bool may_have(const struct allocator *a, const struct allocation *alloc, 
     return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].index]] == n + 1;
 }
 
-/* Returns the preferred number of a tuple's register; -1: none. A tuple reuses all numbers of an older tuple or
- * none. So once one of its registers has the number of an older tuple's register, each other register prefers the
- * number at the same index of the older tuple. Otherwise, the first value of the register may be computed from the
- * register at the same index of a similar tuple (is_alike). The register then prefers the number of that other
- * register. */
+/* Returns the preferred number of a tuple's register; -1: none. A tuple reuses all numbers of an older tuple
+ * or none. So once one register of the tuple has the number of an older tuple's register, each other register
+ * prefers the number at the same index of the older tuple. In other tuples, the first value of a register may
+ * be computed from the register at the same index of a similar tuple (is_alike). It then prefers that
+ * register's number. */
 static int wanted_number(struct allocator *a, const struct allocation *alloc, const struct span *s)
 {
     const struct web *w = &a->webs[s->reg];
@@ -284,9 +285,10 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
  * wgmmas (warning C7511). Second, ptxas silently generates wrong code if a register of an accumulator holds
  * another value earlier or later. ptxas then merges distinct shuffles into one, or computes a wrong sum if ptxas
  * spills (ptxas 13.0, driver 580; tests/programs/sums_apart.py). So an accumulator does not share its numbers
- * with other values. Two accumulators share numbers only if one accumulator starts with the value of the other
- * accumulator. (Suppose that two dots write the same tuple, and that a multiplication of the accumulator follows each
- * dot. Then ptxas keeps only the first multiplication.) Operands in registers may share their numbers. */
+ * with other values. Two accumulators share numbers only if one accumulator starts with the value of the
+ * other accumulator. (An example of the fault: two dots write the same tuple, and after each dot, the program
+ * multiplies the accumulator. ptxas then keeps only the first multiplication.) Operands in registers may
+ * share their numbers. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};

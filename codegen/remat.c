@@ -3,10 +3,10 @@
  *
  *     %m = n < size; store p, x, %m; store q, y, %m  =>  ...; store p, x, %m; %m2 = n < size; store q, y, %m2
  *
- * Without this pass, a tile of addresses or masks that two accesses share would stay live from the first access to
- * the second, in at least one register for each element. The first op uses the original instructions. For every other
- * op, the pass copies the instructions that compute its operands. It copies only instructions of the op's own block,
- * so that nothing moves into a loop.
+ * Without this pass, a tile of addresses or masks that two accesses share would stay live from the first
+ * access to the second, in at least one register for each element. The first op that uses a value reads the
+ * original register. For each later op, the pass copies the instructions that compute the value. It copies
+ * only instructions of the op's own block, so that no computation moves into a loop.
  *
  * Copies for an operand of a wgmma are inserted before the wgmma.fence, because registers must be written before the
  * fence. */
@@ -20,7 +20,7 @@ struct remat_reg {
     const struct op *first,
         *copy_for; /* first: the first tile op that uses the register. copy_for: the last tile op that got a copy */
     int copy;
-    bool kept;   /* a dot in flight reads the register until a wait, so no copy may replace it */
+    bool kept;   /* a dot in flight reads the register until a wait, so no copy may replace the register */
     bool in_dot; /* an asynchronous dot reads the register */
 };
 
@@ -28,7 +28,7 @@ struct remat {
     struct mir *m;
     struct remat_reg *regs; /* indexed by the registers that existed before the pass */
     int nregs;
-    bool keeps;          /* a wait keeps registers, so some are marked `kept` */
+    bool keeps;          /* some registers are marked `kept` */
     struct mblock *b;    /* the block that is being rewritten */
     const struct op *op; /* the op whose operands are being rewritten */
 };
@@ -54,9 +54,10 @@ static void note_defs(struct remat *r)
         }
 }
 
-/* Marks the sources of moves to marked registers, if the sources are variables or operands of dots. If a dot is in
- * flight across iterations (carry_dots.c), the loop moves the register that the dot reads to a loop-carried variable,
- * and coalescing makes both one register. Returns whether anything was marked. */
+/* For each move to a register that is marked `kept`, also marks the source of the move, if the source is a
+ * variable or an operand of a dot. The reason: if a dot is in flight across iterations (carry_dots.c), the
+ * loop moves the register that the dot reads to a variable, and coalescing makes both one register. Returns
+ * whether it marked a register. */
 static bool mark_sources(struct remat *r)
 {
     bool any = false;
@@ -84,8 +85,9 @@ static bool is_cheap(const struct remat *r, const struct insn *in)
     return true;
 }
 
-/* Returns the register that the current tile op uses instead of `reg`. The result is a copy if an earlier tile op
- * uses `reg` and the value is cheap to compute again; else the result is `reg`. */
+/* Returns the register that the current tile op uses instead of `reg`. If an earlier tile op uses `reg`, and
+ * the value is cheap to compute again, this is the result of a copied instruction. Otherwise, it is `reg`.
+ * `depth` is the number of copied instructions between `reg` and the tile op. */
 static int reg_for(struct remat *r, int reg, int depth)
 {
     if (reg >= r->nregs)

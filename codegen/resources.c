@@ -4,7 +4,7 @@
  *     func_regs_most     the most registers that a thread can have
  *     ptxas_regs         an estimate of the registers per thread that ptxas will use, from the live registers
  *     resources_ctas     the number of CTAs that fit on an SM with a number of registers per thread
- *     resources_ctas_of_roles   the number of CTAs that fit with the registers of their roles (setmaxnreg)
+ *     resources_ctas_of_roles   the number of CTAs that fit with the registers of the warp roles (setmaxnreg)
  *     resources_choose   chooses .minnctapersm, and removes setmaxnreg if too many CTAs share an SM
  *
  * schedule.c calls the first three functions, because it chooses .maxnreg together with the order of the
@@ -18,9 +18,9 @@ int func_regs_most(const struct func *f)
 
 /* -- the registers that ptxas needs -- */
 
-/* A kernel with one reduction needs all loaded values directly after that reduction. In a kernel with several
- * reductions, each reduction hides the latency of the loads for the next reduction. So estimates and schedules
- * distinguish the two kinds. */
+/* Estimates and schedules distinguish kernels with one reduction from kernels with several. A kernel with one
+ * reduction needs all loaded values directly after this reduction. In a kernel with several reductions, each
+ * reduction hides the latency of the loads for the next reduction. */
 bool reduces_once(const struct mir *m)
 {
     const struct op *seen = NULL;
@@ -45,8 +45,8 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
-/* Returns whether a thread divides several elements. The inverse and the scale of a shared divisor stay live in
- * registers (divide_scaled in select/arith.c). */
+/* Returns whether a thread divides several elements. If the divisions share a divisor, its inverse and its
+ * scale stay live in registers (divide_scaled in select/arith.c). */
 static bool divides_many(const struct mir *m)
 {
     for (int i = 0; i < m->blocks.at[0]->insns.n; i++) {
@@ -57,18 +57,20 @@ static bool divides_many(const struct mir *m)
     return false;
 }
 
-/* Returns whether unpacked 16-bit halves share registers in pairs at the position where the most halves are live. If
- * the kernel also loads halves one by one, under masks, each of those takes a whole register. In that case, unpacked
- * halves must be live at that position. */
+/* Returns whether two unpacked 16-bit halves share a register at the position where the most halves are live.
+ * A half that is loaded alone, under a mask, takes a whole register. So if the kernel also has such loads,
+ * the result is true only if unpacked halves are live at that position. */
 static bool shares_registers(const struct liveness *live)
 {
     return live->unpacks && (live->peak_unpacked || !live->loads_halves);
 }
 
-/* Estimates the registers of a kernel that reduces rows. ptxas needs more registers than are counted if the kernel
- * has loops or branches, or if no 16-bit halves share registers. Otherwise ptxas needs fewer registers, with two
- * exceptions. If threads divide several elements, ptxas needs one more register. If a kernel with one reduction has
- * unguarded loads, the estimate is higher, because with fewer registers ptxas moves such loads down to their uses. */
+/* Estimates the registers of a kernel that reduces rows, from the counted registers (PTXAS_counted). ptxas
+ * needs more registers than counted if the kernel has loops or branches, or if no 16-bit halves share
+ * registers. In other kernels, ptxas needs fewer registers than counted, with two exceptions. If a thread
+ * divides several elements, ptxas needs one more register. If a kernel with one reduction has unguarded
+ * loads, the estimate is also higher, because with fewer registers ptxas would move these loads down to their
+ * uses. */
 static int regs_of_rows(const struct mir *m, const struct liveness *live)
 {
     const struct params *p = m->func->module->params;
@@ -117,9 +119,10 @@ int resources_ctas_of_roles(const struct func *f)
     return all ? f->target->regs_sm / all : 0;
 }
 
-/* Returns for how many CTAs of a kernel with dots an SM has enough registers. ptxas compiles two chained asynchronous
- * dots with fewer registers than are live (PTXAS_chained), so two CTAs may fit although the live registers allow only
- * one. This does not hold if setmaxnreg divides the registers among roles. */
+/* Returns for how many CTAs of a kernel with dots an SM has enough registers. ptxas compiles two chained
+ * asynchronous dots with fewer registers than are live (PTXAS_chained). So two CTAs may fit although the
+ * number of live registers allows only one. This does not apply if setmaxnreg divides the registers among
+ * roles. */
 static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_async)
 {
     const struct params *p = m->func->module->params;
@@ -146,9 +149,11 @@ static bool is_dot(const struct insn *in)
     return in->op && in->op->code == OP_dot;
 }
 
-/* Chooses .minnctapersm. Without .minnctapersm, ptxas reduces registers per thread so that more threads fit on an SM,
- * and may spill; kernels with dots gain more from registers than from threads. A persistent kernel requests as many
- * CTAs as fit, because a single CTA with small tiles would leave the tensor cores idle between two iterations. */
+/* Returns the number for .minnctapersm; 0 for a kernel without dots, for which ptxas chooses. For a
+ * persistent kernel, also sets info->persistent. Without .minnctapersm, ptxas reduces the registers per
+ * thread so that more threads fit on an SM, and may spill. Kernels with dots gain more from registers than
+ * from threads. A persistent kernel requests as many CTAs as fit, because a single CTA with small tiles would
+ * leave the tensor cores idle between two iterations. */
 static int choose_ctas(const struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     const bool has_async = mir_any(m, starts_async_dot);
@@ -184,8 +189,8 @@ static void drop_setmaxnreg(struct mir *m)
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     m->ctas = choose_ctas(m, live, info);
-    /* with more CTAs on an SM than the register counts of setmaxnreg allow, a CTA has too few registers for
-     * setmaxnreg, but enough to run without it */
+    /* if more CTAs share an SM than the register counts of setmaxnreg allow, a CTA has too few registers for
+     * setmaxnreg, but enough to run without setmaxnreg */
     if (m->ctas > 1 && m->ctas > resources_ctas_of_roles(m->func))
         drop_setmaxnreg(m);
 }

@@ -3,16 +3,18 @@
  *
  *     ld a; add x, a, 1; ld b; add y, b, 1     =>     ld a; ld b; add x, a, 1; add y, b, 1
  *
- * The scheduler is a list scheduler that works from the block's first instruction down. Of the ready instructions,
- * the scheduler chooses the one with the longest latency path (in cycles) to the block's end, so that loads come
- * early and instructions without dependents come late. When many registers are live, the scheduler instead chooses
- * the instruction that frees the most registers. The scheduler then chooses an instruction that increases the number
- * of live registers (a load, shuffle or constant) only if no other instruction is ready. Of several such
- * instructions, the scheduler chooses the one with the longest path. If more registers are live than a thread has,
- * all blocks are scheduled a second time. When registers are short in this second schedule, the scheduler serves the
- * block's stores in order: it first chooses the instructions on which the first store depends, and so on. ptxas
- * schedules again with more knowledge of the hardware, but does not move instructions far. So this order should
- * already hide latencies and fit the registers. */
+ * The scheduler is a list scheduler that works from the block's first instruction down. Of the ready
+ * instructions, the scheduler chooses the one with the longest latency path (in cycles) to the block's end,
+ * so that loads come early and instructions without dependents come late. While many registers are live, the
+ * scheduler instead chooses the instruction that frees the most registers. It then chooses an instruction
+ * that increases the number of live registers (a load, shuffle or constant) only if no other instruction is
+ * ready; of several such instructions, it chooses the one with the longest path.
+ *
+ * If a schedule needs more registers than a thread has, all blocks are scheduled a second time. While many
+ * registers are live in this second schedule, the scheduler completes the block's stores in order: it first
+ * chooses the instructions on which the first store depends, then those on which the second store depends,
+ * and so on. ptxas schedules again with more knowledge of the hardware, but does not move instructions far.
+ * So this order should already hide latencies and fit the registers. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -26,8 +28,8 @@ struct node {
     VEC(struct edge) after; /* edges to the instructions that depend on this one */
     int waits;              /* number of unscheduled instructions on which this one depends */
     int height;             /* length in cycles of the longest path from here to the block's end */
-    VEC(int) before;        /* the instructions on which this one depends; empty unless ranks are used */
-    /* position in an order that completes the block's stores one after the other */
+    VEC(int) before;        /* the instructions on which this one depends; only if scheduler.ranks is set */
+    /* the node's position in an order that completes the block's stores one after the other */
     int rank;
     bool done;
 };
@@ -35,17 +37,18 @@ struct node {
 /* The uses of a register in the current block. */
 struct reg_use {
     int block;      /* the block for which the other fields are valid */
-    int def;        /* the node that defined the register last, or -1 */
-    VEC(int) reads; /* nodes that read the register since that definition */
+    int def;        /* the latest node that defines the register, or -1 */
+    VEC(int) reads; /* the nodes after `def` that read the register */
     int remaining;  /* number of reads in this block that are not scheduled yet */
-    /* number of unguarded definitions in this block that are not scheduled yet; only the last of them is live in
-     * other blocks */
+    /* number of unguarded definitions in this block that are not scheduled yet; other blocks can see only the
+     * value of the last definition */
     int changes;
     bool elsewhere; /* other blocks use the register too */
     bool live;
 };
 
-/* A heap of ready instructions, ordered by height and then by position, or by rank. */
+/* A heap of ready instructions. If by_rank is set, they are ordered by rank; otherwise, by height and then by
+ * position. */
 struct heap {
     VEC(int) nodes;
     bool by_rank;
@@ -61,7 +64,7 @@ struct scheduler {
     struct heap ranked; /* all ready instructions, ordered by rank */
     bool ranks;         /* when registers are short, choose the instruction with the lowest rank */
     int live_regs, limit_regs;
-    bool keeps_pipelines; /* pipelined blocks keep their order, for which the registers suffice */
+    bool keeps_pipelines; /* pipelined blocks keep their order, because the registers suffice for it */
 };
 
 /* -- dependences -- */
@@ -89,8 +92,8 @@ static struct reg_use *reg_use(struct scheduler *s, int reg, int block)
     return r;
 }
 
-/* Returns the latency in the instruction's row of insns.h, or the lower latency of shared memory if the
- * instruction accesses shared memory. */
+/* Returns the instruction's latency in cycles. For a ld or atom of shared memory, this is the latency of
+ * shared memory, not the latency in the row of insns.h. */
 static int cycles_of(const struct target *t, const struct insn *in)
 {
     enum latency row = insn_info[in->form.code].latency;
@@ -115,7 +118,7 @@ static void add_def(struct scheduler *s, int reg, int at, int block)
 {
     struct reg_use *r = reg_use(s, reg, block);
     bool is_read =
-        /* the instruction also reads the register, so it already depends on the last definition */
+        /* the instruction also reads the register, so add_read has made it depend on the last definition */
         r->reads.n > 0 && r->reads.at[r->reads.n - 1] == at;
     add_edge(s, is_read ? -1 : r->def, at, 1);
     for (int i = 0; i < r->reads.n; i++)
@@ -157,8 +160,9 @@ static void order_access(struct scheduler *s, struct memory_order *o, int at, bo
     o->last_write = at;
 }
 
-/* Adds the dependences of an instruction on earlier accesses. Barriers and traps order accesses of both memory
- * spaces, shared memory and all other memory. A volatile load is treated as a write. */
+/* Adds the dependences of an instruction on earlier accesses. memories[1] is shared memory, and memories[0]
+ * is all other memory. Instructions with the trait EFFECT, such as barriers, order the accesses to both. A
+ * volatile load is treated as a write. */
 static void add_memory(struct scheduler *s, struct memory_order memories[2], int at)
 {
     const struct insn *in = s->nodes[at].insn;
@@ -194,7 +198,7 @@ static bool goes_before(const struct scheduler *s, const struct heap *h, int a, 
     return x->height != y->height ? x->height > y->height : a < b;
 }
 
-/* Returns whether the register dies at its last read in this block. */
+/* Returns whether the register is dead after its last remaining read in this block. */
 static bool is_private(const struct reg_use *r)
 {
     return !r->elsewhere || r->changes > 0;
@@ -235,7 +239,8 @@ static void push_ready(struct scheduler *s, int node)
         heap_push(s, &s->ranked, node);
 }
 
-/* Removes entry i of the heap and returns its node; the last entry takes its position and moves down or up. */
+/* Removes entry i of the heap and returns its node. The heap's last entry takes the position of the removed
+ * entry, and then moves down or up. */
 static int take_ready(struct scheduler *s, struct heap *h, int i)
 {
     int *heap = h->nodes.at, node = heap[i], last = VEC_POP(&h->nodes), n = h->nodes.n;
@@ -269,8 +274,8 @@ static int thriftiest(const struct scheduler *s, const struct heap *h)
     return best;
 }
 
-/* Removes from the top of the heap the instructions that are scheduled already (they were taken from another
- * heap). */
+/* Removes instructions from the top of the heap as long as they are already scheduled (they were taken from
+ * another heap). */
 static void forget_done(struct scheduler *s, struct heap *h)
 {
     while (h->nodes.n && s->nodes[h->nodes.at[0]].done)
@@ -336,7 +341,7 @@ static void measure_heights(struct scheduler *s)
     }
 }
 
-/* Assigns the next ranks to the instructions on which `node` depends, then to `node`. */
+/* Assigns the next ranks to the instructions on which `node` depends, and then to `node`. */
 static void rank_node(struct scheduler *s, int node, int *rank)
 {
     VEC(int) path = {0};
@@ -360,9 +365,9 @@ static void rank_nodes(struct scheduler *s)
         rank_node(s, i, &rank);
 }
 
-/* Returns whether the block is the body of a pipelined loop (opt/pipeline/pipeline_loops.c), in which a wait for
- * copies follows dots. Such a block keeps its order, in which the loads of each part of the operands overlap the dots
- * of the previous part. */
+/* Returns whether the block is the body of a pipelined loop (opt/pipeline/pipeline_loops.c): a wait for
+ * copies follows a dot. Such a block keeps its order, because the loads of each part of the operands already
+ * overlap the dots of the previous part. */
 static bool is_pipelined(const struct mblock *b)
 {
     bool multiplies = false;
@@ -509,8 +514,9 @@ static bool uses_tensor_cores(const struct insn *in)
     return kind == LATENCY_mma || kind == LATENCY_mma_async;
 }
 
-/* Chooses, among the orders with which n CTAs fit on an SM, the order with the most loads in flight. Tries limits on
- * live registers from high to low, because a higher limit lets the scheduler group more loads. */
+/* Chooses, among the orders with which n CTAs fit on an SM, the order with the most loads in flight: tries
+ * limits on the number of live registers from high to low, because a higher limit lets the scheduler group
+ * more loads. */
 static struct liveness *schedule_in_room(struct mir *m, struct insn **const *before, bool keeps_pipelines,
                                          int n)
 {
@@ -534,8 +540,9 @@ static bool is_global_load(const struct insn *in)
            in->op->code == OP_load;
 }
 
-/* Returns the maximum number of registers that wait for loads from global memory at the same time, in this order of
- * the block. The first read of a waiting register ends the wait of all registers that were loaded so far. */
+/* Returns the maximum number of registers that wait for loads from global memory at the same time, in this
+ * order of the block. When an instruction reads a waiting register, all loads so far are assumed to be
+ * complete. */
 static int most_in_flight(const struct mir *m, const struct mblock *b)
 {
     int *load_of = NEW_ARRAY(m->arena, m->regs.n + 1, int), flying = 0, most = 0, arrived = 0;
@@ -573,9 +580,10 @@ static int regs_for(const struct mir *m, int n)
     return most < m->func->target->regs_thread ? most : 0;
 }
 
-/* Makes room for more than `was` CTAs, which fit on an SM with the order `urgent`. In a loop that loads from global
- * memory, more CTAs are faster only if no fewer registers of the SM wait for loads. Tries n CTAs, then repeatedly
- * halves the difference to `was`, and chooses the order whose loads fill the most registers. */
+/* With the order `urgent`, `was` CTAs fit on an SM. Looks for an order with which more CTAs fit, up to n. If
+ * loops load from global memory, more CTAs are faster only if at least as many registers of the SM wait for
+ * loads as before. Tries n CTAs, then repeatedly halves the difference to `was`, and chooses the order with
+ * the most registers of the SM that wait for loads. Sets .maxnreg for this order. */
 static struct liveness *make_room_in_loops(struct mir *m, struct insn **const *before, struct insn ***urgent,
                                            bool keeps_pipelines, int was, int n)
 {
@@ -594,10 +602,10 @@ static struct liveness *make_room_in_loops(struct mir *m, struct insn **const *b
     return liveness_of(m);
 }
 
-/* While a CTA reduces, it has no loads in flight, so other CTAs on the SM must hide the latency of memory. If many
- * more CTAs fit on an SM with an order that needs few registers, this function chooses such an order and sets
- * .maxnreg. ptxas then moves loads up as far as registers allow. Without .maxnreg, ptxas would use more registers, or
- * it would use fewer registers and spill. */
+/* While a CTA reduces, it has no loads in flight, so other CTAs on the SM must hide the latency of memory. If
+ * many more CTAs fit on an SM with an order that needs few registers, this function chooses such an order and
+ * sets .maxnreg. ptxas then moves loads up as far as the registers allow. Without .maxnreg, ptxas would use
+ * either more registers, or fewer registers and spill. */
 static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
                                   bool keeps_pipelines)
 {
@@ -618,9 +626,10 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
     return is_worth_it ? make_room_in_loops(m, before, urgent, keeps_pipelines, was, n) : live;
 }
 
-/* Returns whether an instruction stores a tile of many registers to shared memory. Shared memory then limits the
- * number of CTAs on an SM, but ptxas does not know how much shared memory the kernel uses. Without .maxnreg, ptxas
- * would spill to reach an occupancy that shared memory does not allow. */
+/* Returns whether an instruction stores a tile of many registers to shared memory. In a kernel with such a
+ * store, shared memory limits the number of CTAs on an SM. ptxas does not know how much shared memory the
+ * kernel uses, so without .maxnreg, it would spill to reach an occupancy that shared memory does not
+ * allow. */
 static bool carries_much(const struct insn *in)
 {
     const struct op *o = in->op;

@@ -5,9 +5,10 @@
  *     (x + 1) * 4          =>     x * 4 + 4          and the constant ends up in an address
  *     wide((x + 1) * 4)    =>     wide(x * 4) + 4    where x + 1 cannot overflow
  *
- * A sum with a constant cannot overflow if the constant's bits are zero in the other operand. The peephole knows
- * which bits of each register may be 1. An index is often the sum of a thread's part and of a register's constant.
- * Sizes of tiles are powers of two, so the two have no bits in common and their sum does not overflow. */
+ * The sum x + c cannot overflow if x is 0 in all bits in which the constant c is 1. The peephole knows which
+ * bits of each register may be 1. An index is often the sum of a value that depends only on the thread, and
+ * of a constant that differs from register to register. Sizes of tiles are powers of two, so these two have
+ * no bits in common, and the sum does not overflow. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -113,8 +114,8 @@ uint64_t peep_step_bits(const struct insn *in)
 
 /* -- simplification: functions return true if the instruction is no longer needed -- */
 
-/* Replaces uses of the result by x. If x is a constant, the instruction becomes a move of x, for the uses that must
- * be registers. */
+/* Replaces uses of the result by x. If x is a constant, keeps the instruction as a move of x, for the
+ * operands that must be registers. Does nothing if the result may not be replaced. */
 static bool becomes(struct peep *p, struct insn *in, struct opnd x)
 {
     struct reg_info *d = &p->regs.at[in->opnds[0].n];
@@ -145,7 +146,7 @@ static void rewrite(struct insn *in, enum insn_code code, int nopnds, struct opn
     in->opnds[2] = b;
 }
 
-/* Rewrites x + y, where x is z + c with a constant c, as (z + y) + c, so that constants come last. */
+/* If x is z + c with a constant c, rewrites x + y as (z + y) + c, so that the constant comes last. */
 static bool move_constant_out(struct peep *p, struct insn *in, struct opnd x, struct opnd y)
 {
     const struct insn *inner = peep_def(p, x, INSN_add);
@@ -185,7 +186,8 @@ static bool simplify_sub(struct peep *p, struct insn *in)
     return simplify_add(p, in);
 }
 
-/* Rewrites (x + c) * k as x * k + c * k; also for shifts. */
+/* Rewrites (x + c) * k as x * k + c * k. `factor` is k; the instruction is a multiplication or a left
+ * shift. */
 static bool distribute(struct peep *p, struct insn *in, uint64_t factor)
 {
     const struct insn *inner = peep_def(p, in->opnds[1], INSN_add);
@@ -225,8 +227,8 @@ static bool simplify_shr(struct peep *p, struct insn *in)
     return becomes(p, in, imm_like(x[1], (int64_t)(value >> x[2].i)));
 }
 
-/* Returns the definition of x if it adds (as s32 or u32) a constant whose bits are zero in the other operand, so that
- * the sum cannot overflow; else NULL. */
+/* If x is a 32-bit sum y + c that cannot overflow, because y is 0 in all bits in which the constant c is 1,
+ * returns the addition. Otherwise, returns NULL. */
 static const struct insn *exact_add(const struct peep *p, struct opnd x)
 {
     const struct insn *add = peep_def(p, x, INSN_add);
@@ -307,8 +309,8 @@ static bool simplify_mul(struct peep *p, struct insn *in)
     return distribute(p, in, (uint64_t)x[2].i) && simplify_add(p, in);
 }
 
-/* If one cvt rounds a float to an integral float, and a second cvt converts the result to an integer, makes the
- * second cvt round the operand of the first. */
+/* If one cvt rounds a float to an integral float, and a second cvt converts the result to an integer, changes
+ * the second cvt: it reads the operand of the first cvt, and rounds as the first cvt does. */
 static void round_once(const struct peep *p, struct insn *in)
 {
     const struct insn *before = in->form.mods[0] == MOD_rzi ? peep_def(p, in->opnds[1], INSN_cvt) : NULL;
@@ -316,7 +318,7 @@ static void round_once(const struct peep *p, struct insn *in)
         !is_stable(p, before->opnds[1]))
         return;
     if (before->form.mods[0] !=
-        MOD_rni) /* rounding to infinity depends on whether the first cvt flushes subnormal numbers */
+        MOD_rni) /* the results of .rmi and .rpi depend on whether the first cvt flushes subnormal numbers */
         return;
     in->form.mods[0] = MOD_rni;
     in->opnds[1] = before->opnds[1];
@@ -353,12 +355,13 @@ static struct opnd shift_right(struct peep *p, struct opnd x, int by)
     return by ? peep_make(p, form_of(INSN_shr, PT_u32), 2, (struct opnd[]){x, opnd_int(CLASS_b32, by)}) : x;
 }
 
-/* Returns x | more as a register of 16 bits. The value of x needs at most 10 bits.
+/* Returns x | more as a register of 16 bits. The value of x needs at most 10 bits. If x is a bit field of a
+ * word w, the code changes as follows:
  *
  *     shr a, w, 20; and x, a, 15    =>    shr.u32 a, w, 4; and b, a, 0x000f000f; or c, b, {more, more}; shr h, c, 16
  *
- * These shr, and, or also extract a second field of w, 16 bits above or below x, so CSE can share them.
- * pack_high_halves removes the last shr where two such registers are packed. */
+ * The new shr, `and` and `or` also extract a second field of w, 16 bits above or below x. CSE can merge them
+ * with those of the second field. If two results are packed, pack_high_halves removes the last shr. */
 static struct opnd half_with(struct peep *p, struct opnd x, int64_t more)
 {
     enum { HALF = 16 };
@@ -385,10 +388,11 @@ static struct opnd half_with(struct peep *p, struct opnd x, int64_t more)
 
 /* cvt.rn.f16.s32 h, (x + c)    =>    or.b32 y, x, 0x6400; cvt.u16.u32 z, y; sub.rn.f16 h, z, 1024 - c
  *
- * The rewrite requires that x has at most 10 bits, and that c is 0 or a constant from -1024 to 1024. The f16 with
- * bits 0x6400 + x is 1024 + x, and both differences are exact. For bf16, x may have 7 bits: 0x4300 + x is 128 +
- * x. Conversions of integers have a quarter of the rate of other instructions, and cannot convert two elements at
- * once. */
+ * The rewrite requires that x needs at most 10 bits, and that c is a constant from -1024 to 1024 (0 if there
+ * is no addition). The f16 with the bits 0x6400 + x has the value 1024 + x, and both subtractions are exact.
+ * For bf16, x may need 7 bits: the bits 0x4300 + x have the value 128 + x. The rewrite pays because
+ * conversions of integers have a quarter of the rate of other instructions, and cannot convert two elements
+ * at once. */
 static bool convert_few_bits(struct peep *p, struct insn *in)
 {
     const bool is_bf16 = in->form.type == PT_bf16 && target_has(p->m->func->target, HAS_bf16_arith);
@@ -432,7 +436,8 @@ static bool simplify_cvt(struct peep *p, struct insn *in)
     return widen_apart(p, in, 1, NULL, 0) && simplify_add(p, in);
 }
 
-/* Splits x into a sum y + *c that cannot overflow, and returns y. If x is no such sum, returns x and sets *c to 0. */
+/* If x is a sum of some y and a constant that cannot overflow (exact_add), returns y and sets *c to the
+ * constant. Otherwise, returns x and sets *c to 0. */
 static struct opnd split_exact(const struct peep *p, struct opnd x, int64_t *c)
 {
     const struct insn *add = exact_add(p, x);
@@ -440,8 +445,8 @@ static struct opnd split_exact(const struct peep *p, struct opnd x, int64_t *c)
     return add ? add->opnds[1] : x;
 }
 
-/* Returns whether predicate a implies b. For example x + 3 < n implies x + 1 < n, as in masks of neighbouring
- * elements. */
+/* Returns whether predicate a implies predicate b. For example, x + 3 < n implies x + 1 < n. Such predicates
+ * are the masks of neighbouring elements. */
 static bool implies(const struct peep *p, struct opnd a, struct opnd b)
 {
     const struct insn *m = peep_def(p, a, INSN_setp), *n = peep_def(p, b, INSN_setp);
@@ -478,8 +483,8 @@ static bool cancel_xor(struct peep *p, struct insn *in, struct opnd x, struct op
     return false;
 }
 
-/* If an operand of an `and` with 2^k - 1 is a sum, removes an addend that is a multiple of 2^k: (x + 512) & 63 is x &
- * 63. */
+/* The instruction is x & mask. If mask is 2^k - 1 and x is a sum, drops an addend that is a multiple of 2^k:
+ * (x + 512) & 63 becomes x & 63. Returns whether it dropped an addend. */
 static bool drop_multiple(struct peep *p, struct insn *in, uint64_t mask)
 {
     const struct insn *add = mask & (mask + 1) ? NULL : peep_def(p, in->opnds[1], INSN_add);
@@ -533,9 +538,9 @@ static bool simplify_logic(struct peep *p, struct insn *in)
     return !(bits_of(p, x) & ~b) && becomes(p, in, x);
 }
 
-/* Rewrites the selection x < y ? x : y of integers as min or max. The GPU has no min and max of 64-bit integers. For
- * these, all selections between x and y instead get the same form of comparison, so that CSE merges the
- * comparisons. */
+/* Rewrites a selection of integers such as x < y ? x : y as min or max. The GPU has no min and max of 64-bit
+ * integers. So all selections between the same two 64-bit integers get the same form of comparison instead,
+ * and CSE merges the comparisons. */
 static void choose_by_order(struct peep *p, struct insn *in)
 {
     const struct opnd *x = in->opnds;
@@ -566,12 +571,12 @@ static void choose_by_order(struct peep *p, struct insn *in)
     in->opnds[2] = is_min ? second : first;
 }
 
-/* selp d, x, y, q ^ (x < y)    =>    selp d, y, x, q ^ (y < x)        where y has the lower number
+/* selp d, x, y, q ^ (x < y)    =>    selp d, y, x, q ^ (y < x)        where register y has the lower number
  * selp d, x, y, (z == 0) ^ ..  =>    selp d, y, x, (z != 0) ^ ..      where z is 0 or 1
  *
- * A sort exchanges two integers if they are in the wrong order; z says which order is wrong. Equal integers may be
- * exchanged or not. So both selections of an exchange get the same form of comparison, and CSE merges the
- * comparisons. */
+ * A sort exchanges two integers if they are in the wrong order; z says which order is wrong. An exchange is
+ * two selections. Whether equal integers are exchanged does not matter. So both selections can get the same
+ * form of comparison, and CSE merges the comparisons. */
 static void choose_by_turned_order(struct peep *p, struct insn *in)
 {
     struct opnd *x = in->opnds;
@@ -657,8 +662,8 @@ static const struct insn *any_def(const struct peep *p, struct opnd x)
     return is_reg(x) ? p->regs.at[x.n].def : NULL;
 }
 
-/* Returns whether both instructions have the same form on 16-bit floats, and PTX has a packed version (f16x2,
- * bf16x2) of this form. */
+/* Returns whether both instructions have the same form, which has 16-bit floats as results, and PTX has a
+ * packed version of this form (f16x2, bf16x2). */
 static bool pairs_up(const struct insn *a, const struct insn *b)
 {
     if (!a || !b || a->ndefs != 1 || memcmp(&a->form, &b->form, sizeof a->form))
@@ -680,10 +685,12 @@ static bool are_used_once(const struct peep *p, struct opnd x, struct opnd y)
     return p->regs.at[x.n].nuses <= 1 && p->regs.at[y.n].nuses <= 1;
 }
 
-/* Returns whether packed instructions can compute low and high as the two halves of one register. They can if low and
- * high already are the halves of one register, or if pairs of equal instructions compute low and high from such
- * halves. At most *packs other pairs of registers may be joined by new pack instructions. Callers allow one new pack,
- * because it replaces the pack of the result; if the separate results have other uses, callers allow none. */
+/* Returns whether packed instructions can compute low and high as the two halves of one register. They can if
+ * low and high already are the halves of one register, or if pairs of instructions of equal form compute low
+ * and high from such halves. *packs is the number of new pack instructions that may join other pairs of
+ * registers; the function subtracts those that it plans. simplify_pack allows one, because it replaces the
+ * pack of the result. If the separate results of a pair of instructions have other uses, none is allowed,
+ * because these instructions then stay. */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth, int *packs)
 {
     int none = 0;
@@ -708,9 +715,9 @@ static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int
  *
  *      =>    xor.b32 x, w, 0x80808080; prmt y, x, 0x64646464, 0x4140; sub.rn.f16x2 z, y, {1152, 1152}
  *
- * A 16-bit word with high byte 0x64 and low byte b is the f16 1024 + b (convert_few_bits). If the bytes are signed,
- * the xor first adds 128 to each byte, and the sub subtracts 1024 + 128. If the bytes are unsigned, there is no xor,
- * and the sub subtracts 1024. */
+ * The f16 whose high byte is 0x64 and whose low byte is b has the value 1024 + b (see convert_few_bits). If
+ * the bytes are signed, the xor first adds 128 to each byte, and the sub subtracts 1024 + 128. If the bytes
+ * are unsigned, there is no xor, and the sub subtracts 1024. */
 static bool convert_bytes(struct peep *p, struct insn *in)
 {
     enum {
@@ -752,7 +759,9 @@ static bool convert_bytes(struct peep *p, struct insn *in)
     return true;
 }
 
-/* shr a, x, 16; cvt.u16.u32 c, a; likewise d from y; pack z, {c, d} => prmt z, x, y, 0x7632 */
+/* shr a, x, 16; cvt.u16.u32 c, a; shr b, y, 16; cvt.u16.u32 d, b; pack z, {c, d}
+ *
+ *      =>    prmt z, x, y, 0x7632 */
 static bool pack_high_halves(const struct peep *p, struct insn *in)
 {
     enum { HALF = 16, HIGH_HALVES = 0x7632 };
@@ -809,7 +818,8 @@ static bool simplify_pack(struct peep *p, struct insn *in)
     return false;
 }
 
-/* Returns the definition of x if it converts a single f32 to fp8, as the lower half of a pair; else NULL. */
+/* If x is the result of a cvt that converts a pair of f32 to fp8, and the upper f32 is the constant 0,
+ * returns this cvt. Otherwise, returns NULL. */
 static const struct insn *one_fp8(const struct peep *p, struct opnd x)
 {
     const struct insn *cvt = any_def(p, x);
@@ -819,7 +829,8 @@ static const struct insn *one_fp8(const struct peep *p, struct opnd x)
     return is_one ? cvt : NULL;
 }
 
-/* cvt.e4m3x2 a, 0, x; the same of b, y; c, v; d, w; pack t, {a, b}; pack u, {c, d}; prmt z, t, u, 0x6420
+/* cvt.e4m3x2 a, 0, x; cvt.e4m3x2 b, 0, y; cvt.e4m3x2 c, 0, v; cvt.e4m3x2 d, 0, w;
+ *      pack t, {a, b}; pack u, {c, d}; prmt z, t, u, 0x6420
  *
  *      =>    cvt.e4m3x2 e, y, x; cvt.e4m3x2 f, w, v; pack z, {e, f} */
 static void simplify_prmt(struct peep *p, struct insn *in)

@@ -5,8 +5,8 @@
  *     switch ((enum cast_op)o->code) {
  *     case CAST_OP_sext: ...
  *
- * The rows of ops.h generate each enumeration. While the enumeration of family F is generated, the macro KIND_F
- * expands to its arguments, and the KIND_ macros of all other families expand to nothing. */
+ * The rows of ops.h generate each enumeration. For the enumeration of family F, the macro KIND_F expands to
+ * its arguments, and the KIND_ macros of all other families expand to nothing. */
 #ifndef NESO_IR_FAMILIES_H
 #define NESO_IR_FAMILIES_H
 

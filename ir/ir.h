@@ -2,15 +2,18 @@
 /* ir.h: defines the tile IR: types, values, ops, functions and modules. The header first defines every
  * structure, and then declares every function under the name of the file that defines the function.
  *
- * SSA with structured control flow: an op has operands, results, attributes, a source location, and regions; a
- * region is one block, and blocks have arguments. There is no phi and no jump. A function is at one of three
- * degrees of detail:
+ * The IR is in SSA form with structured control flow: an op has operands, results, attributes, a source
+ * location, and regions; a region is one block, and blocks have arguments. There is no phi and no jump. A
+ * value is a scalar, a pointer, a tile (an array of constant shape, whose elements the threads of a program
+ * hold in registers) or a buffer in shared memory. A function is at one of three degrees of detail:
  *
  *     traced      tiles have no layout
- *     laid_out    every tile has a layout, conversions are explicit
+ *     laid_out    every tile has a layout, which assigns its elements to registers; the op `convert` changes
+ *                 a layout
  *     scheduled   shared memory, barriers and vector widths are explicit; codegen accepts only this degree
  *
- * The module's arena holds everything; opt's driver resets the scratch arena after each pass.
+ * The module's arena holds all IR. Passes allocate temporary data in the module's scratch arena, which opt's
+ * driver resets after each pass.
  *
  * The files of ir/ in reading order: ops.h (the table of ops), type.c (types and tables), build.c (making and
  * changing ops), walk.c (questions about uses, dominance and effects), rules.c and verify.c (which IR is valid),
@@ -72,14 +75,18 @@ enum type_kind { TY_scalar, TY_ptr, TY_tile, TY_shared };
 /* Types are interned in the module: equal types are equal pointers. */
 struct type {
     enum type_kind kind;
-    enum dtype dtype;         /* of a scalar: its element type */
+    enum dtype dtype;         /* of a scalar */
     enum space space;         /* of a ptr: the address space */
-    const struct type *elem;  /* of a ptr: the pointee; of a tile: a scalar or ptr; of a buffer: a scalar */
+    /* of a ptr: the pointee; of a tile: a scalar or ptr; of a buffer (TY_shared): a scalar */
+    const struct type *elem;
     int rank;                 /* of a tile or buffer: at least 1 */
     int shape[RANK_MAX];
-    /* of a tile: NULL while the function is traced; of a buffer: maps offsets to elements; interned */
+    /* Interned (layout_intern). Of a tile: maps registers to elements; NULL while the function is traced. Of
+     * a buffer: maps offsets to elements. */
     const struct layout *layout;
-    int nstages;              /* of a buffer: pipeline stages, consecutive in memory, at least 1 */
+    /* Of a buffer: at least 1. A buffer has one place for a tile of this shape per stage of a software
+     * pipeline; the stages are consecutive in memory. */
+    int nstages;
 };
 
 /* -- values and ops -- */
@@ -120,15 +127,15 @@ enum attr_key {
     ATTR_count
 };
 
-/* Kinds of attribute values. How a `bits` value is printed depends on the type of the op's result. `bits` and
- * `index` values are printed even if they equal the default. A value of a kind in the second row is a word of the
- * kind's list (WORDS_pred, ...). */
+/* Kinds of attribute values. The text of a `bits` value depends on the type of the op's result. `bits` and
+ * `index` values are printed even if they equal the default. The value of a kind in the second row is one of
+ * the words that the list WORDS_<kind> below contains. */
 enum attr_kind {
     ATTRK_int, ATTRK_index, ATTRK_bits, ATTRK_list, ATTRK_str,
     ATTRK_pred, ATTRK_cache, ATTRK_evict, ATTRK_round, ATTRK_sem, ATTRK_scope, ATTRK_rmw, ATTRK_prec
 };
 
-/* The words that are the values of attributes. The first word of each list is the default, which the text omits. */
+/* The words of each kind of attribute. The first word of each list is the default, which the text omits. */
 #define WORDS_pred(X)  X(eq) X(ne) X(slt) X(sle) X(sgt) X(sge) X(ult) X(ule) X(ugt) X(uge) X(lt) X(le) X(gt) X(ge)
 #define WORDS_cache(X) X(none) X(ca) X(cg) X(cs) X(cv) X(wb) X(wt)
 #define WORDS_evict(X) X(normal) X(first) X(last)
@@ -181,8 +188,10 @@ static inline enum rounding round_mode(enum rounding r)
 
 struct attr {
     enum attr_key key;
-    int n;           /* of a list: its length; of a str: its bytes */
-    int64_t i;       /* value of an int, word or bits (integers are sign-extended, bits of floats zero-extended) */
+    int n;           /* of a list: its length; of a str: its length in bytes */
+    /* of the other kinds: the value; the bits of an integer are sign-extended, those of a float
+     * zero-extended */
+    int64_t i;
     const int *list;
     const char *s;
 };
@@ -201,7 +210,7 @@ struct op {
 
 struct block {
     struct func *func;
-    struct op *parent; /* the op whose region this is; NULL: the function's body */
+    struct op *parent; /* the op that has this block as a region; NULL: the block is the function's body */
     struct op *first, *last;
     VEC(struct value *) args;
 };
@@ -233,20 +242,24 @@ struct func {
     struct block *body;
     VEC(struct param) params;
     int num_warps, num_stages, num_ctas;
-    int extra_warps;  /* warps of the producer role, in addition to num_warps; 0: no roles; set by opt */
-    /* 1: each CTA loops over several programs; 2: these programs may also differ in length; set by opt */
+    /* Warps in addition to num_warps that only copy data for the others (the producer role of op `warps`); 0:
+     * the kernel has no roles. Set by opt. */
+    int extra_warps;
+    /* 0: each CTA runs one program; 1: each CTA loops over several programs; 2: as 1, and the run time may
+     * differ between programs. Set by opt. */
     int persistent;
     int turned; /* 1: consecutive CTAs run programs that are consecutive along axis 1, not axis 0; set by opt */
-    /* if not 0: a program has one warp, and at most so many programs share a CTA; 0: one program per CTA; set by
-     * opt */
+    /* 0: a CTA runs one program at a time; n > 0: each program has one warp, and up to n programs share a
+     * CTA; set by opt */
     int packs;
-    /* CTAs may be launched in pairs (clusters of two) if the number of programs along axis 0 is a multiple of
-     * pair_multiple. In a persistent kernel, the number of all programs counts instead. 0: never in pairs. Set by
-     * opt. */
+    /* CTAs may be launched in pairs (clusters of two) if the number of programs is a multiple of
+     * pair_multiple: the number along axis 0 or, in a persistent kernel, the number of all programs. 0: never
+     * in pairs. Set by opt. */
     int pair_multiple;
     int maxnreg;      /* 0: no limit */
     bool fp_fusion;   /* codegen may contract mul and add to fma */
-    /* no sum may depend on the grid, the number of warps or promises about the arguments (fix_order.c) */
+    /* the order of additions in a sum must not depend on the grid, the number of warps or promises about the
+     * arguments (fix_order.c) */
     bool deterministic;
     /* float operations may be reassociated, which changes rounding (keep_maximum.c) */
     bool fp_reassoc;
@@ -256,7 +269,7 @@ struct func {
     VEC(struct tensor_map) maps; /* maps and guards are the launch plan (plan.h) */
     VEC(struct expr) guards;
     struct loc loc;   /* location of the kernel's `def` */
-    struct map names; /* maps the base of a value's name to the next free number */
+    struct map names; /* maps the base of value names (`x` of `x.1`) to the next free number */
 };
 
 struct module {
@@ -290,8 +303,8 @@ struct op_info {
     uint8_t family; /* enum family */
     /* Checks operands and attributes of `o`, and sets types[i] to the required type of result i. If the rule allows
      * several types, sets types[i] to NULL, and checks o->results[i].type if it is set. Returns NULL if `o` is valid,
-     * else an error message in the module's arena. The builder calls the rule to infer types, the verifier to check
-     * them. */
+     * else an error message in the module's arena. The builder calls the rule to infer types, and the
+     * verifier calls it to check types. */
     const char *(*rule)(struct module *m, const struct op *o, const struct type **types);
 };
 extern const struct op_info op_info[OP_count];
@@ -336,28 +349,31 @@ const struct type *type_tile(struct module *m, const struct type *elem, int rank
 const struct type *type_shared(struct module *m, const struct type *elem, int rank, const int *shape,
                                const struct layout *l, int nstages);
 const struct layout *layout_intern(struct module *m, const struct layout *l);
-/* Returns the element type of a tile, and any other type itself. */
+/* Returns the element type of a tile or buffer; returns a scalar or pointer type itself. */
 const struct type *type_elem(const struct type *t);
-/* Each of these functions returns `t` with one change. type_with_elem replaces the element type; shape and layout
- * stay. type_with_layout replaces the layout. type_with_shape replaces the shape; the result has no layout, and is a
- * scalar if the rank is 0. */
+/* Each of these functions returns `t` with one change. type_with_elem replaces the element type, and keeps
+ * shape and layout; it returns `elem` if t is a scalar or pointer. type_with_layout replaces the layout; it
+ * returns t if t is a scalar or pointer. type_with_shape returns a tile of the given shape without a layout;
+ * it returns t's element type if the rank is 0. */
 const struct type *type_with_elem(struct module *m, const struct type *t, const struct type *elem);
 const struct type *type_with_layout(struct module *m, const struct type *t, const struct layout *l);
 const struct type *type_with_shape(struct module *m, const struct type *t, int rank, const int *shape);
-int64_t type_elems(const struct type *t); /* elements of a tile; 1 for a scalar */
+int64_t type_elems(const struct type *t); /* elements of a tile or of one stage of a buffer; 1 for a scalar */
 int type_elem_bytes(const struct type *t);
 int type_elem_bits(const struct type *t);  /* bits of an element; 64 for a pointer */
-int tile_nregs(const struct type *t);      /* elements of the tile that a thread holds; 1 for a scalar */
+int tile_nregs(const struct type *t);      /* elements of a tile that each thread holds; 1 for a scalar */
 bool type_is_int(const struct type *t);    /* the type or its element is an integer, i1 included */
 bool type_is_float(const struct type *t);
 bool type_is_ptr(const struct type *t);
 bool type_is_tile(const struct type *t);
 bool type_same_shape(const struct type *a, const struct type *b);
-/* Prints `tile<512xf32,#l0>`. A layout prints as #name if `layout_names` contains it, else in full within braces. */
+/* Prints a type, for example `tile<512xf32,#l0>`. `layout_names` (may be NULL) maps layouts to names. A
+ * layout in this map is printed as #name, any other layout in full within braces. */
 void type_print(const struct type *t, struct text *out, const struct map *layout_names);
 bool op_has(const struct op *o, unsigned traits); /* whether the op has all of these traits */
 enum opcode op_by_name(const char *name, size_t n); /* OP_count if there is no such op */
-/* Returns how many operands or results the table allows; `list` is op_info.operands or op_info.results. */
+/* Sets *least and *most to the numbers of operands or results that the table allows; *most is INT_MAX if
+ * there is no limit. `list` is op_info.operands or op_info.results. */
 void arity_of(const char *list, int *least, int *most);
 
 /* -- build.c: makes and changes ops, and keeps uses, names and locations consistent -- */
@@ -368,7 +384,8 @@ struct builder {
     struct loc loc;
 };
 struct func *func_new(struct module *m, const char *name);
-/* Makes `to` a copy of `from`. Both functions belong to one module, whose list of functions does not change. */
+/* Overwrites `to` with a copy of `from`. The copy belongs to from's module, but is not added to the module's
+ * list of functions. */
 void func_copy(struct func *to, const struct func *from);
 struct value *func_add_param(struct func *f, const struct type *t, struct param p);
 struct block *block_new(struct func *f, struct op *parent);
@@ -455,10 +472,12 @@ void block_drop_arg(struct block *b, int i); /* the argument must have no uses *
 void op_move_before(struct op *o, struct op *before);
 void op_move_to_end(struct op *o, struct block *b);
 /* Inserts a copy of o, with its regions, where the builder b inserts ops. `map` maps values to values: the copy
- * uses map[x] instead of operand x if x is a key of `map`. Then maps each result of o to the copy's result. */
+ * uses map[x] instead of operand x if x is a key of `map`. The function then maps each result of o to the
+ * copy's result. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map);
-/* Builds the value that v has if the values of `map` replace its keys. Clones the ops that compute v from the keys.
- * Returns v itself if v depends on no key. */
+/* Returns a copy of v that depends on the values of `map` where v depends on the map's keys. Clones the ops
+ * that compute v from the keys, and maps each result to its clone. Returns v itself if v depends on no
+ * key. */
 struct value *value_clone(struct builder *b, struct map *map, struct value *v);
 /* Returns the map's value for v, or v itself if v is not a key of the map. */
 struct value *value_mapped(const struct map *map, struct value *v);
@@ -468,14 +487,16 @@ void value_set_type(struct value *v, const struct type *t);
 /* -- walk.c -- */
 bool has_uses(const struct value *v);
 int value_nuses(const struct value *v);
-bool is_pure(const struct op *o);     /* whether the op and all ops in its regions are pure */
+/* Returns whether the op and all ops in its regions are PURE; a `for` or an `if`, and their terminators,
+ * count as pure. */
+bool is_pure(const struct op *o);
 /* Returns whether the op may be erased if its results are unused. Pure ops, loads that are not volatile, reads of
  * shared memory, and arrivals at barriers at which no thread waits may be erased. A `for` or an `if` may be erased if
  * all ops in its regions may be erased. */
 bool is_removable(const struct op *o);
-/* Returns whether the op may be an acquire, after which the program may read what other programs have written.
- * Atomics, volatile loads (which may poll a flag), calls of the host, and inline assembly that accesses memory
- * may be acquires. Later loads must not move before an acquire. */
+/* Returns whether the op may be an acquire: later loads of the program may then see writes of other programs,
+ * and must not move before the op. Atomics, volatile loads (which may poll a flag), calls of the host, and
+ * inline assembly that accesses memory may be acquires. */
 bool op_may_acquire(const struct op *o);
 /* Returns whether o is inline assembly that reads the number of the CTA or of the thread. In a kernel with such
  * an op, CTA i must run program i and no other. */
@@ -488,17 +509,17 @@ bool value_dominates(const struct value *v, const struct op *at);
 struct op *op_ancestor_in(struct op *o, const struct block *b);
 /* Returns whether `o` is inside a region of `ancestor`, at any depth. */
 bool op_is_inside(const struct op *o, const struct op *ancestor);
-/* Returns whether `b` equals `outer`, or is inside a region of one of its ops, at any depth. */
+/* Returns whether `b` equals `outer`, or is inside a region of one of outer's ops, at any depth. */
 bool block_is_inside(const struct block *b, const struct block *outer);
 /* Returns whether v is defined outside every region of `loop`. */
 bool value_is_outside(const struct value *v, const struct op *loop);
 /* Returns the op that defines v if it has this opcode; NULL if it has another opcode, or if v is NULL. */
 struct op *value_def_as(const struct value *v, enum opcode code);
-/* Returns whether the region of a reduce or scan is commutative: the region yields the same for (a, b) as for (b,
- * a). */
+/* Returns whether the region of a reduce or scan is known to be commutative: the region yields the same for
+ * (a, b) as for (b, a). */
 bool combines_either_way(const struct op *o);
-/* Returns whether the result of a reduce or scan is the same, bit for bit, in whatever order the elements are
- * combined. */
+/* Returns whether the result of a reduce or scan is known to be the same, bit for bit, in whatever order the
+ * elements are combined. */
 bool combines_in_any_order(const struct op *o);
 /* Calls `visit` for every op in the order of the text: an op precedes the ops in its regions. The callback may
  * erase the op that it receives. */
@@ -528,7 +549,8 @@ bool scalar_float(enum opcode code, enum dtype type, int64_t option, int64_t n, 
 bool scalar_cast(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n, void *result,
                  const void *x);
 
-/* -- smallfloat.c: formats that C has no type for. Conversions round to nearest even, with `rz` toward zero -- */
+/* -- smallfloat.c: float formats for which C has no type. Conversions round to nearest even or, if `rz` is
+ * true, toward zero -- */
 float f16_to_float(uint16_t h);
 uint16_t float_to_f16(float x, bool rz);
 uint16_t double_to_f16(double x, bool rz);

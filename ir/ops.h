@@ -4,19 +4,23 @@
  *
  *   OP(name, operands, results, regions, attributes, family, traits, rule, meaning)
  *
- *   operands, results   the names, in order. `mask?` is optional; if it is absent, the operand is NULL, which the text
- *                       shows as `_` if a later operand is present. `init*` is any number of operands, and comes
- *                       last. The results of most ops are "r", "" or "r*".
+ *   operands, results   the names, in order. A name with a question mark (`mask?`) is an optional operand. An
+ *                       absent operand is NULL; the text shows it as `_` if a later operand is present. A
+ *                       name with a star (`init*`) comes last, and stands for any number of operands. The
+ *                       results of most ops are "r", "" or "r*".
  *   regions             number of regions
  *   attributes          A(a)|A(b): the attributes that the op may have; any other is an error. The text omits an
  *                       attribute that has its default value, unless its kind is bits or index (ir.h).
  *   family              the group of ops to which the op belongs (families.h)
- *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
- *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (must stay in order
- *                       with other effects, for a reason besides memory), TERMINATOR, FREE (moves no data: shape
- *                       changes), COSTLY (recomputing costs more than keeping the result), MULTIPLIES (matrices)
- *   rule                rules.c's function rule_NAME: checks operand types and, where it can, infers the result's type.
- *                       "given": the builder or the text sets the result type, and the rule checks it.
+ *   traits              PURE (has no effects, and may be dropped, moved or duplicated), COMMUTES (operands
+ *                       may change places), ELEMENTWISE (computes each element of a tile alone; operands and
+ *                       result have the same shape and layout), READS, WRITES (memory), EFFECT (must keep its
+ *                       order relative to other effects, for a reason other than memory), TERMINATOR, FREE
+ *                       (only renames elements, and moves no data), COSTLY (recomputing costs more than
+ *                       keeping the result), MULTIPLIES (matrices)
+ *   rule                the function rule_NAME of rules.c, which checks operand types and, if possible,
+ *                       infers the result's type. "given" means that the builder or the text must set the
+ *                       result's type.
  *   meaning             one line, for `neso help ops`
  *
  * The op determines the signedness: divs is signed, divu unsigned. `add`, `sub`, `mul`, `neg` and `abs` serve
@@ -85,7 +89,8 @@ OP(clock,        "",       "r", 0, 0,                    create, EFFECT, i64,  "
 OP(range,        "",       "r", 0, A(start)|A(end),      create, PURE, range, "start, start+1, ... end-1 as i32")
 OP(splat,        "x",      "r", 0, 0,                    create, PURE, splat, "a tile of equal elements (given type)")
 
-/* -- arith: integers wrap; floats IEEE, round to nearest even -- */
+/* -- arith: integers wrap; floats follow IEEE 754, and round to nearest even unless the meaning says
+ * otherwise -- */
 OP(add,   "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, same,  "x + y")
 OP(sub,   "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE,          same,  "x - y")
 OP(mul,   "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, same,  "x * y")
@@ -133,7 +138,7 @@ OP(floor, "x", "r", 0, 0,        math, PURE|ELEMENTWISE,        floats, "toward 
 OP(ceil,  "x", "r", 0, 0,        math, PURE|ELEMENTWISE,        floats, "toward plus infinity, as floor")
 OP(rint,  "x", "r", 0, 0,        math, PURE|ELEMENTWISE,        floats, "to the nearest integer, ties to even, as floor")
 
-/* -- cast: result type given -- */
+/* -- cast: the builder or the text sets the result's type -- */
 OP(sext,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, widen,   "sign-extend an integer")
 OP(zext,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, widen,   "zero-extend an integer (i1: 0 or 1)")
 OP(trunc,   "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, narrow,  "keep the low bits (to i1: the lowest)")
@@ -163,7 +168,8 @@ OP(prefetch, "ptr n", "",          0, 0, memory, EFFECT, prefetch, "fetches n by
 OP(atomic_rmw, "ptr value mask?", "r", 0, A(rmw)|A(sem)|A(scope)|A(vec), memory, READS|WRITES, atomic_rmw, "gives the old value, or 0 where mask is 0")
 OP(atomic_cas, "ptr cmp value",   "r", 0, A(sem)|A(scope),        memory, READS|WRITES, atomic_cas, "gives the old value; compares bits")
 
-/* -- reduce: regions take scalars (a1..an, b1..bn) and yield n -- */
+/* -- reduce: the region of reduce and scan takes 2n scalars (a1..an, b1..bn) and yields n; the region of map
+ * takes n -- */
 OP(reduce, "x*", "r*", 1, A(axis),            reduce, PURE|COSTLY, reduce, "combines the elements along axis, in any order, and removes the axis")
 OP(scan,   "x*", "r*", 1, A(axis)|A(reverse), reduce, PURE|COSTLY, scan,   "inclusive scan along axis")
 OP(map,    "x*", "r*", 1, 0,                  reduce, PURE|COSTLY, map,    "runs the region for each element of tiles of one shape; the region yields an element of each result")
@@ -200,9 +206,10 @@ OP(opaque,       "x",       "r", 0, 0,         layout, PURE,           same,    
 OP(warp_all,     "x",       "r", 0, 0,         layout, PURE,           warp_all,     "1 if all elements of x (i1) in the threads of this warp are 1; differs between warps. Decides an `if` whose second arm is correct for any x")
 OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "puts the tile into shared memory (given type), from which an asynchronous unit reads it; into buf if given")
 
-/* -- async: ops of units that run asynchronously to the threads. `buf` and `bar` are buffers of one stage. A barrier
- *    is a shared<1xi64>; there is one for each stage. All threads of the warp role reach each op; the op's
- *    meaning says which of them execute it -- */
+/* -- async: ops of units that run asynchronously to the threads, and ops that wait for these units or for
+ *    other warps. `buf` and `bar` are buffers of one stage. A barrier (an mbarrier) is a shared<1xi64>; there
+ *    is one for each stage of the buffer that the barrier guards. All threads of the op's role (see `warps`)
+ *    reach the op; the op's meaning says which of them execute it -- */
 OP(async_copy,   "buf ptr mask?",   "",  0, A(vec),          async, READS|WRITES, async_copy, "copies a tile from global into shared memory; the owner of an element copies it; where mask is 0: 0")
 OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "makes the copies since the last commit one group")
 OP(async_wait,   "",                "",  0, A(pending),      async, EFFECT, none,      "each thread waits for its groups of copies")

@@ -8,13 +8,14 @@
  *   least      the smallest value that --param accepts; `most` is the largest. The code is correct with every value
  *              that --param accepts.
  *   unit       what the value counts; "one part in" means the fraction 1/value; "log2 ..." means an exponent of 2
- *   measured   the measurement that set the default, on an H200 unless the text names another GPU. Or: the number of
- *              kernels whose PTX changes at half and at double the default, of 456 or 1,883 kernels of tests/ and
- *              bench/ compiled for sm_90a
+ *   measured   the measurement from which the default was chosen, on an H200 unless the text names another
+ *              GPU. Or: how many kernels get other PTX at other values (mostly half and double the default),
+ *              of 456 or 1,883 kernels of tests/ and bench/ compiled for sm_90a
  *
  * The length of a fixed array (TERMS_MOST of affine.h, ...) is not in the table, because --param cannot change the
- * length. A module has its own values (module.params). `neso help params` prints the table, `--param NAME=VALUE`
- * changes a value for one compilation, and the cache's key contains the changed values. */
+ * length. A module points to the values that its compilation uses (module.params). `neso help params` prints
+ * the table, `--param NAME=VALUE` changes a value for one compilation, and the compile cache's key contains
+ * the changed values. */
 #ifdef PARAM
 
 /* -- analyses: limits of their searches -- */

@@ -2,7 +2,7 @@
 /* parse.c: reads the text form of the IR (the head of print.c has the grammar).
  *
  * The parser has no lexer: each function reads its production from the characters at p->at, and moves p->at past
- * the production. The parser reports only the first error. The parser then sets `failed`, which makes every later
+ * the production. The parser reports only the first error, and then sets `failed`, which makes every later
  * function return at once. The parser checks the form of ops; the verifier checks everything else. */
 #include "ir/ir.h"
 
@@ -638,7 +638,8 @@ static void read_block(struct parser *p, struct block *b)
     p->depth--;
 }
 
-/* Reads (%a: f32, %b: f32). If typed_by is not NULL, reads (%a, %b), whose types are those of typed_by's results. */
+/* Reads arguments with types, such as (%a: f32, %b: f32). If typed_by is not NULL, reads arguments without
+ * types, such as (%a, %b), and gives them the types of typed_by's results. */
 static void read_args(struct parser *p, struct block *b, const struct op *typed_by)
 {
     expect(p, '(');
@@ -800,7 +801,8 @@ static void read_degree(struct parser *p)
     fail_expected(p, "traced, laid_out or scheduled");
 }
 
-/* Returns the address of the field that stores a setting; NULL if the setting is not a number. */
+/* Returns the address of the int field that stores a setting; NULL for a setting that read_settings reads
+ * itself. */
 static int *setting(struct func *f, const char *word, size_t n)
 {
     const struct {

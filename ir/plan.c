@@ -153,8 +153,8 @@ static bool is_number(const struct expr *e, int from, int last, int64_t i)
     return from == last && e->at[from].code == EXPR_const && e->at[from].i == i;
 }
 
-/* Prints steps `from` to `last`, in parentheses if their operator has a lower precedence than `bind` (1: sums, 2:
- * products). */
+/* Prints steps `from` to `last` without operands that have no effect (+ 0, * 1), and in parentheses if their
+ * operator has a lower precedence than `bind` (1: sums, 2: products). */
 static void put_infix(const struct infix *x, int from, int last, int bind)
 {
     const struct expr_step *s = &x->e->at[last];
@@ -194,7 +194,7 @@ static bool adds(const struct expr_step *s)
 }
 
 /* Copies the steps of e to `out`, and combines constants that are added or subtracted one after the other: x + 3 -
- * 1 becomes x + 2. Returns the number of steps. */
+ * 1 becomes x + 2. Returns the number of steps in `out`. */
 static int simplify(const struct expr *e, struct expr_step *out)
 {
     int n = 0;

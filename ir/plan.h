@@ -86,18 +86,20 @@ bool expr_equal(const struct expr *a, const struct expr *b);
 void expr_print(const struct expr *e, struct text *out, const char *(*name)(const void *ctx, int64_t i),
                 const void *ctx);
 
-/* Prints e as a Python expression, simplified: (M - 1) * sa + K - 1. */
+/* Prints e as a simplified Python expression, for example (M - 1) * sa + K - 1. */
 void expr_print_infix(const struct expr *e, struct text *out, const char *(*name)(const void *ctx, int64_t i),
                       const void *ctx);
-/* Prints the condition that e is at least 0, as a comparison if e is a difference: sc >= N. */
+/* Prints the condition that e is at least 0; if e is a difference such as sc - N, prints sc >= N. */
 void expr_print_condition(const struct expr *e, struct text *out, const char *(*name)(const void *ctx, int64_t i),
                           const void *ctx);
 
 bool tensor_map_equal(const struct tensor_map *a, const struct tensor_map *b);
-/* Computes the values of a launch. Returns false if the GPU could not encode the map even if it were aligned. */
+/* Computes the values of the map for a launch with these arguments and this grid. Returns false if the GPU
+ * cannot encode the map for a reason other than alignment (tensor_map_is_aligned). */
 bool tensor_map_values(const struct tensor_map *m, const int64_t *args, const uint32_t grid[3],
                        struct tensor_map_values *out);
-/* Returns whether the base and the strides, except the last, are multiples of 16 bytes, as the GPU requires. */
+/* Returns whether the base, and all strides except the last, are multiples of 16 bytes, as the GPU
+ * requires. */
 bool tensor_map_is_aligned(const struct tensor_map_values *v);
 
 #endif

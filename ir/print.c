@@ -97,7 +97,8 @@ static void print_place(struct printer *p, struct loc at)
         text_printf(p->out, "/%d", at.call);
 }
 
-/* Prints a float as a decimal number that parses to the same bits, and a NaN as its bits. */
+/* Prints an integer as a decimal, and a float as a decimal that parses to the same bits. Prints a NaN, and
+ * any float without such a decimal, as its bits. */
 static void print_bits(struct printer *p, const struct type *t, int64_t value)
 {
     if (!type_is_float(t)) {

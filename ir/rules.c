@@ -258,7 +258,7 @@ const char *rule_addptr(struct module *m, const struct op *o, const struct type 
     return want_type(m, "the offset", i, type_with_elem(m, p, type_elem(i)));
 }
 
-/* -- casts: the result's type is given -- */
+/* -- casts: the builder or the text sets the result's type -- */
 
 enum cast_rule { CAST_widen, CAST_narrow, CAST_fwiden, CAST_fnarrow, CAST_itof, CAST_ftoi, CAST_bitcast };
 
@@ -502,7 +502,8 @@ const char *rule_gather(struct module *m, const struct op *o, const struct type 
 
 /* -- memory -- */
 
-/* Returns the pointee type of operand 0, in that operand's shape and layout; NULL if the operand is not a pointer. */
+/* Returns operand 0's type with pointees instead of pointers as elements; NULL if the operand has no
+ * pointers. */
 static const struct type *pointee(struct module *m, const struct op *o)
 {
     const struct type *p = opnd(o, 0);
@@ -582,9 +583,9 @@ static const char *reduced_opnds(struct module *m, const struct op *o)
     return error ? error : want_axis(m, o, opnd(o, 0)->rank);
 }
 
-/* Sets *type to x's type without the dimension `axis`. `shown` is the type that the result already has. If `shown`
- * has a layout, sets *type to `shown`, because its layout may differ from the computed layout in replicated
- * registers. */
+/* Sets *type to x's type without the dimension `axis`. `shown` is the type that the result already has, or
+ * NULL. If `shown` has a layout that differs from the computed layout only in replicated registers, sets
+ * *type to `shown`. Returns an error if the layouts differ in another way; else NULL. */
 static const char *slice_type(struct module *m, const struct type *x, int axis, const struct type *shown,
                               const struct type **type)
 {
@@ -619,7 +620,7 @@ const char *rule_scan(struct module *m, const struct op *o, const struct type **
     return error;
 }
 
-/* The results must have the operands' shape and layout, but may have any element types. */
+/* The results must have the shape and layout of the operands, but may have any element types. */
 const char *rule_map(struct module *m, const struct op *o, const struct type **types)
 {
     if (o->nopnds == 0 || o->nresults == 0)
@@ -693,8 +694,8 @@ const char *rule_for(struct module *m, const struct op *o, const struct type **t
     return NULL;
 }
 
-/* The types of the results may differ from those of the carried values, because the results are the operands of
- * `condition`. */
+/* Checks no types: the results are the operands of `condition`, and need not have the types of the carried
+ * values. verify.c compares the types of the results and of these operands. */
 const char *rule_while(struct module *m, const struct op *o, const struct type **types)
 {
     return rule_none(m, o, types);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* scalar.c: computes pure ops on integers, element by element; scalar_float.c computes those on floats,
- * scalar_cast.c the casts.
+/* scalar.c: computes pure ops on integers, element by element; scalar_float.c computes pure ops on floats,
+ * and scalar_cast.c computes casts.
  *
- * The folder, constexprs and the interpreter all use these functions, so an op means the same in all three. An
- * operand is an array of n elements in their memory form. The folder passes n = 1 for a scalar, and the interpreter
- * passes the tile's size. The switches over op and type are outside the loops over elements, so that the C compiler
- * vectorizes most of these loops. The result must not overlap an operand.
+ * The folder (fold.c), the evaluator of constexprs and the interpreter all use these functions, so an op
+ * means the same in all three. An operand is an array of n elements in their memory form. The folder passes n
+ * = 1 for a scalar, and the interpreter passes the tile's size. The switches over op and type are outside the
+ * loops over elements, so that the C compiler vectorizes most of these loops. The result must not overlap an
+ * operand.
  *
  * `type` is the type of the operands x[0], x[1], ...; for a select, the dtype of its choices x[1] and x[2].
  * `to` is the result's dtype. Pointers are i64 numbers. scalar_eval returns false for an op that is not
@@ -23,8 +24,8 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
     return (uint64_t)((wide)x * y >> bits);
 }
 
-/* Each row is an op and its result for x and y: numbers of W bits in the unsigned type P. sx and sy are the same
- * numbers, read as signed. (WIDTH below defines W and P.) */
+/* Each row is an op and its result for x and y. These are numbers of W bits in the unsigned type P; sx and sy
+ * are the same numbers, read as signed. (WIDTH below defines W and P.) */
 #define BINARY(X)                                                                                            \
     X(add, x + y)                                                                                            \
     X(sub, x - y)                                                                                            \
@@ -92,8 +93,8 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
         }                                                                                                    \
         return true;
 
-/* WIDTH defines the functions for integers of W bits. U is the type in memory; the computation uses the unsigned
- * type P and the signed type S, which are wide enough that C does not promote them. */
+/* WIDTH defines the functions for integers of W bits. U is the type in memory. The computation uses the
+ * unsigned type P and the signed type S; they are at least as wide as int, so C does not promote them. */
 #define WIDTH(bits, unsigned_type, compute_type, signed_type)                                                \
     static bool unary_i##bits(enum opcode code, int64_t n, unsigned_type *restrict r,                        \
                               const unsigned_type *a)                                                        \

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* scalar_cast.c: computes casts, element by element (see scalar.c).
  *
- * A cast converts a block of elements to an intermediate type that represents source and result (int64_t for
- * integers, double for floats), and then to the result's type. Hence there is one loop for each type instead of one
- * for each pair of types.
+ * A cast reads a block of elements into an intermediate type (int64_t for integers, double for floats),
+ * converts between the two intermediate types if needed, and then writes the result's type. Hence there is
+ * one loop for each type instead of one for each pair of types.
  *
  * An integer is rounded once to f32 or f64. For f16, bf16 and fp8, an integer is rounded to f32 first and then to the
  * result, as on the GPU. (For f16, one rounding would have the same result: an integer that f32 does not represent
  * exactly overflows f16.) In a cast to 32 or 64 bits, a float outside the range of the integer type becomes the
  * nearest number in the range. A cast to 8 or 16 bits saturates to the range of 16 bits, and then keeps the low bits.
- * A cast to i1 converts to i32, and keeps the lowest bit. NaN becomes 0, or the smallest signed number if source or
- * result has 64 bits. */
+ * A cast to i1 converts to i32, and keeps the lowest bit. NaN becomes 0 or, if source or result has 64 bits,
+ * the smallest signed number of the width to which the cast saturates. */
 #include "ir/ir.h"
 
 #include <math.h>

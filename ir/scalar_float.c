@@ -2,16 +2,17 @@
 /* scalar_float.c: computes pure ops on floats, element by element (see scalar.c).
  *
  * f32 and f64 use C's arithmetic. Ops on f16 and bf16 are computed in f32, a block of elements at a time, and each op's
- * result is rounded to f16 or bf16. If f16 or bf16 has p bits of mantissa, f32 has at least 2p + 2. So for sums,
- * differences, products, quotients and square roots, rounding to f32 and then to f16 or bf16 gives the same as rounding
- * once. For fma, the two results may differ. So the sum of an fma is computed in f64 and rounded to odd: its last bit
- * then shows whether the sum is exact, and the second rounding gives the right result.
+ * result is rounded to f16 or bf16. The mantissas of f16 and bf16 have p = 11 and 8 bits, and the mantissa of
+ * f32 has at least 2p + 2. So for sums, differences, products, quotients and square roots, rounding to f32
+ * and then to f16 or bf16 gives the same result as rounding once. For fma, the two results may differ. So the
+ * sum of an fma is computed in f64 and rounded to odd: if f64 cannot represent the sum, the last bit of the
+ * rounded sum is 1. Rounding this sum to f16 or bf16 then gives the right result.
  *
  * Ops that round toward zero, down or up (f32 and f64 only) run while the CPU is set to that rounding mode. For ops
  * that flush subnormal numbers (f32 only), C code replaces subnormal operands and results by zero.
  *
- * Where the GPU's instruction is approximate (division, exp2, sine, ...), the result here is that of the C library,
- * which is correctly rounded or nearly so. */
+ * Where the GPU's instruction is approximate (division, exp2, sine, ...), this file returns the result of the
+ * C language's operator or of the C library, which is correctly rounded or nearly so. */
 #include "ir/ir.h"
 
 #include <fenv.h>
@@ -55,8 +56,8 @@ static double flush(double x)
     X(neg, -x)                                                                                               \
     X(abs, F(fabs)(x))
 
-/* The minimum (or maximum) of two numbers, with -0 < +0. If one number is NaN, the result is the other number,
- * unless the op propagates NaNs. */
+/* Each row is an op, and the condition under which its result is x instead of y. -0 is less than +0. If one
+ * number is NaN, the result is the other number, unless the op propagates NaNs. */
 #define EXTREMES(X)                                                                                          \
     X(min, x < y || (x == y && signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan))                       \
     X(max, x > y || (x == y && !signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan))
@@ -162,8 +163,8 @@ static int count_operands(enum opcode code)
 
 /* -- rounding toward zero, down, up; subnormal numbers flushed -- */
 
-/* Computes one op under the CPU's current rounding mode; `volatile` prevents the C compiler from moving the op to
- * where another mode is set. */
+/* toward_* computes one op in the CPU's current rounding mode; `volatile` prevents the C compiler from moving
+ * the op to a place where another mode is set. all_toward_* does this for n elements. */
 #define TOWARD(dtype, type, fma_of, sqrt_of)                                                                 \
     static type toward_##dtype(enum opcode code, volatile type x, volatile type y, volatile type z)          \
     {                                                                                                        \
@@ -187,8 +188,9 @@ TOWARD(f32, float, fmaf, sqrtf)
 TOWARD(f64, double, fma, sqrt)
 #undef TOWARD
 
-/* Computes ops with .ftz. GPUs flush results below 2^-126 before they round. So if the rounded result is 2^-126, the
- * same op rounded toward zero shows whether the exact result was below 2^-126. */
+/* Computes ops that flush subnormal numbers, in rounding mode `mode`. GPUs flush results below 2^-126 before
+ * they round. So if the rounded result is 2^-126, the function computes the op again, rounded toward zero:
+ * this shows whether the exact result is below 2^-126. */
 static void all_flushed(enum opcode code, int mode, int64_t n, float *r, const float *const *x)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -291,8 +293,8 @@ static void narrow(enum dtype type, int64_t n, uint16_t *restrict r, const float
             r[i] = float_to_bf16(x[i], false);
 }
 
-/* Returns p + z rounded to odd: if f64 cannot represent the sum, returns the neighbour of the sum whose last bit is
- * 1. */
+/* Returns p + z rounded to odd: if f64 cannot represent the sum, returns the one of its two neighbours in f64
+ * whose last bit is 1. */
 static double add_to_odd(double p, double z)
 {
     double sum = p + z, back = sum - p;

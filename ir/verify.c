@@ -3,8 +3,8 @@
  * generation, and in debug builds after each pass.
  *
  * The verifier checks first the header and the launch plan, then the links between ops, blocks and regions, and
- * then each op. Of an op, it checks the operands (their definitions must dominate the op), results, attributes,
- * types (by the op's rule), regions with their terminators, and what the degree of detail requires:
+ * then each op: its operands (their definitions must dominate the op), results, attributes, types (by the
+ * op's rule), and regions with their terminators. Each degree of detail has further conditions:
  *
  *     traced      no tile has a layout; no op of the families layout and async, except tensor_load and tensor_store
  *     laid_out    every tile has a layout of its shape for the function's lanes and warps
@@ -129,7 +129,7 @@ static uintptr_t order_of(const struct verifier *v, const struct op *o)
     return place ? (uintptr_t)*place : 0;
 }
 
-/* Returns the same as value_dominates, but faster, because the function compares the numbers of ops. */
+/* Like value_dominates, but faster: compares the numbers of ops instead of walking through the block. */
 static bool is_defined_before(const struct verifier *v, const struct value *x, const struct op *o)
 {
     while (o && o->block != x->block)
@@ -250,8 +250,8 @@ static bool check_map(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Returns whether o, an op `ready`, is at a place where its role executes the op exactly once. Such places are
- * the role's outermost block, and a branch of an `if` that ends in return. */
+/* Returns whether o, an op `ready`, is at a place where its role (a region of op `warps`) executes o exactly
+ * once. Such places are the outermost block of the role, and branches of an `if` that end in return. */
 static bool is_in_role(const struct op *o)
 {
     const struct op *p = o->block->parent;
@@ -277,15 +277,16 @@ static bool check_roles(struct verifier *v, const struct op *o)
 }
 
 /* Returns whether o may be placed between stagger_wait and stagger_arrive, because o never waits for another
- * warpgroup. An mbar_wait is allowed, because an mbar_wait waits only for a copy. To start this copy, the producer
- * needs no stage that the other warpgroup releases behind its own stagger_wait: overlap_dots delays a release only if
- * the ring has a spare stage. */
+ * warpgroup. An mbar_wait is allowed, because it waits only for a copy by the producer warp. The producer
+ * never needs, for this copy, a buffer stage that another warpgroup releases after its own stagger_wait:
+ * overlap_dots delays a release only if the buffer has a spare stage. */
 static bool synchronizes_nothing(const struct op *o)
 {
     return is_pure(o) || o->code == OP_mma_start || o->code == OP_mma_wait || o->code == OP_mbar_arrive ||
            o->code == OP_mbar_wait;
 }
 
+/* Returns whether o is in the first role (the consumers), or in a function without roles. */
 static bool is_fed_here(const struct op *o)
 {
     const struct op *p = o->block->parent;
@@ -295,8 +296,9 @@ static bool is_fed_here(const struct op *o)
 }
 
 /* Checks that no other synchronization lies between stagger_wait and stagger_arrive. Such a synchronization could
- * be a deadlock: this warpgroup would wait for the next warpgroup, which waits at its stagger_wait for this
- * warpgroup's stagger_arrive. */
+ * deadlock: this warpgroup would wait for the next warpgroup, which waits at its stagger_wait for this
+ * warpgroup's stagger_arrive. Also checks that stagger_arrive and stagger_end follow stagger_wait in the same
+ * block. */
 static bool check_stagger(struct verifier *v, const struct op *o)
 {
     if (o->code != OP_stagger_wait && o->code != OP_stagger_arrive && o->code != OP_stagger_end)
@@ -322,7 +324,7 @@ static bool check_stagger(struct verifier *v, const struct op *o)
 
 /* -- regions -- */
 
-/* A list of n types. Depending on `what`, they are the types of o's operands from number `first` on, the types of o's
+/* A list of n types: depending on `what`, the types of o's operands from operand `first` on, the types of o's
  * results, or the element types of o's operands or results. */
 struct type_list {
     const struct op *o;

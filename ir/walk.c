@@ -21,8 +21,8 @@ int value_nuses(const struct value *v)
 
 /* -- effects -- */
 
-/* Returns whether the op is a control op whose only effects are those of the ops in its regions, or a terminator
- * that yields values. (A `while` may run forever, so a `while` counts as an effect itself.) */
+/* Returns whether the op is a control op without effects other than the effects of the ops in its regions, or
+ * a terminator that yields values. (A `while` may run forever, which counts as an effect.) */
 static bool is_frame(const struct op *o)
 {
     return o->code == OP_for || o->code == OP_if || o->code == OP_yield || o->code == OP_condition;
@@ -45,8 +45,8 @@ static bool is_pure_itself(const struct op *o)
     return op_has(o, PURE) || is_frame(o);
 }
 
-/* Returns whether o is an arrival for which no thread waits: an arrival with last=1 in a program without a partner
- * CTA. */
+/* Returns whether o is an arrival for which no thread waits: only a partner CTA waits for an arrival with
+ * last=1, and o has no operand `pair`. */
 static bool has_no_waiter(const struct op *o)
 {
     return o->code == OP_mbar_arrive && op_int(o, ATTR_last) && !op_opnd(o, 2);
@@ -213,8 +213,8 @@ bool combines_in_any_order(const struct op *o)
 
 /* -- constants -- */
 
-/* Returns whether an op with this code only copies elements of its operand: if these all equal one constant, then so
- * do the elements of the result. */
+/* Returns whether an op with this code only copies elements of its operand: if all elements of the operand
+ * equal one constant, all elements of the result equal this constant too. */
 static bool keeps_elements(enum opcode code)
 {
     switch (code) {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* contracts.c: checks that the passes may run in the given order, and that the function has the properties that the
- * passes claim.
+/* contracts.c: checks that the passes may run in the given order, and that the function has the properties
+ * that the passes claim to provide.
  *
  *     allocate_shared   provides offsets, breaks barriers          allocate_shared, insert_barriers    right
  *     insert_barriers   needs offsets, provides barriers     =>    insert_barriers, allocate_shared    refused
  *     code generation   needs offsets, barriers                    allocate_shared                     refused
  *
- * The driver checks the order before the first pass runs, and uses only the table of passes for this check. At the
- * start the driver assumes that the function has every property that no pass of the list provides, unless the
- * function's ops contradict the property. So if a pass that provides a property is in the list, it must precede the
- * passes that need the property. If that pass has already run (the IR was printed and read back), the list need not
- * contain it again.
+ * The driver checks the order before the first pass runs. It needs only the table of passes and the ops of
+ * the function at the start. The function is assumed to have at the start every property that no pass of the
+ * list provides, unless its ops contradict the property. So a pass of the list that provides a property must
+ * precede the passes that need the property. If such a pass ran before the IR was printed and read back, the
+ * list need not contain it again.
  *
- * It is an error if a property of kind `must` is missing. If a property of kind `order` is missing, the code is
- * correct, but the passes that need the property optimise less.
+ * It is an error if a pass needs a missing property of kind `must`. If the missing property is of kind
+ * `order`, the code is correct, but the pass that needs the property optimizes less.
  *
- * In debug builds, and under --verify-each, the verifier searches after each pass for ops that contradict a claimed
- * property. */
+ * In debug builds, and under --verify-each, the driver searches after each pass for ops that contradict a
+ * claimed property. */
 #include "ir/target/fragments.h"
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
@@ -34,7 +34,7 @@ const struct property_info property_info[PROPERTY_count] = {
 static const uint32_t DEGREES = P(traced) | P(laid_out) | P(scheduled),
                       ALL = (UINT32_C(1) << PROPERTY_count) - 1;
 
-/* -- contradictions: each `find` returns the first op that contradicts a property -- */
+/* -- contradictions: each function find_... returns the first op that contradicts a property, or NULL -- */
 
 struct search {
     bool (*contradicts)(const struct op *o);
@@ -169,7 +169,7 @@ static const struct op *contradiction(struct func *f, enum property p)
     return o;
 }
 
-/* -- the properties that f claims -- */
+/* -- the claims: the properties that f has, or that a pass has claimed to provide -- */
 
 /* Returns whether p is of kind `order`: without p, the code is correct but slower. */
 static bool is_order(enum property p)
@@ -208,8 +208,8 @@ struct check {
     const pass_list *list;
     uint32_t provided; /* properties that some pass of the list provides */
     uint32_t now;      /* properties that hold before the pass that is being checked */
-    /* the properties of `now` that were assumed at the start, and that no pass has provided or broken since; is_met
-     * searches func for ops that contradict them */
+    /* the properties that were assumed at the start, and that no pass before this one provides or breaks;
+     * is_met searches func for ops that contradict them */
     uint32_t assumed;
 };
 
@@ -221,7 +221,7 @@ static const struct pass_info *provider_of(enum property p)
     return NULL;
 }
 
-/* Returns the last pass before the i-th of the list that breaks p, or NULL. */
+/* Among the passes in front of pass i of the list, returns the last pass that breaks p, or NULL. */
 static const struct pass_info *breaker_of(const struct check *c, enum property p, int i)
 {
     while (i-- > 0)
@@ -230,7 +230,7 @@ static const struct pass_info *breaker_of(const struct check *c, enum property p
     return NULL;
 }
 
-/* Returns whether pass x may be missing from the list: whether it provides no property of kind `must`. */
+/* Returns whether the list need not contain pass x, because x provides only properties of kind `order`. */
 static bool is_optional(const struct pass_info *x)
 {
     for (enum property p = 0; p < PROPERTY_count; p++)
@@ -239,7 +239,8 @@ static bool is_optional(const struct pass_info *x)
     return true;
 }
 
-/* Reports that the i-th pass of the list (or code generation, after the last pass) needs the missing property p. */
+/* Ends the compilation with the error that pass i of the list needs the missing property p. If i is the
+ * length of the list, code generation needs p. */
 static void refuse(const struct check *c, int i, enum property p)
 {
     struct diag *d = c->func->module->diag;
@@ -264,8 +265,8 @@ static void refuse(const struct check *c, int i, enum property p)
     diag_fatal(d, nowhere, ERR_pass_left_out, by->name, who.s, name, meaning);
 }
 
-/* Returns whether the function has the required property p. A property of kind `order` is not required if no pass
- * of the list provides it. */
+/* Returns whether a pass that needs property p may run: the function has p, or p is of kind `order`, no pass
+ * of the list provides p, and some other pass does. */
 static bool is_met(const struct check *c, enum property p)
 {
     const uint32_t bit = UINT32_C(1) << p;

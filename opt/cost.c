@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* cost.c: the cost model that passes share (cost.h). The target row of the GPU contains the hardware's facts
- * (ir/target/target.h), and ir/params.h contains the thresholds.
+/* cost.c: the cost model that passes share (cost.h). struct target (ir/target/target.h) describes the
+ * hardware, and ir/params.h contains the thresholds.
  *
  * Passes ask whether two CTAs fit on an SM before layouts and buffers exist. So the answer is an estimate, which
- * counts the rings, operands and accumulators that the kernel will have. Consecutive loops share a ring if the
- * loops load tiles of the same types, and always share the registers of accumulators. */
+ * counts the rings, operands and accumulators that the kernel will have. A ring is a buffer of several stages
+ * in shared memory, through which a loop loads a tile. Consecutive loops share a ring if they load tiles of
+ * the same types. Their accumulators always share registers. */
 #include "opt/cost.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
@@ -15,15 +16,16 @@
 
 /* -- two CTAs on an SM -- */
 
+/* The shared memory of the rings that tensor maps fill. */
 struct room {
     const struct func *func;
-    VEC(const struct op *) loads;
+    VEC(const struct op *) loads; /* the loads that are already counted */
     int64_t ring_bytes;
-    int64_t early_bytes; /* the part of ring_bytes for tiles that only ops outside of loops read */
+    int64_t early_bytes; /* the part of ring_bytes for tiles that only ops outside of loops load and read */
 };
 
-/* Returns whether both loads read tiles of one element type, and the shapes are equal or transposes of each
- * other. The buffers of such tiles may have the same type. */
+/* Returns whether both loads load tiles of the same element type, with shapes that are equal or transposes of
+ * each other. The buffers of such tiles may have the same type. */
 static bool are_alike(const struct op *a, const struct op *b)
 {
     const struct type *x = op_result(a)->type, *y = op_result(b)->type;
@@ -32,7 +34,8 @@ static bool are_alike(const struct op *a, const struct op *b)
     return x == y || (x->rank == 2 && x->shape[0] == y->shape[1] && x->shape[1] == y->shape[0]);
 }
 
-/* Counts the loads in o's block, up to and including o, whose tiles are like o's (are_alike). */
+/* Returns the number of loads in o's block, up to and including o, whose tiles are like the tile of o
+ * (are_alike). */
 static int place_among_alike(const struct op *o)
 {
     int n = 0;
@@ -41,7 +44,7 @@ static int place_among_alike(const struct op *o)
     return n;
 }
 
-/* Returns whether load o can use the ring of a load in another loop. */
+/* Returns whether load o can use the ring of a load that is already counted and is in another loop. */
 static bool shares_ring(const struct room *r, const struct op *o)
 {
     for (int i = 0; i < r->loads.n; i++) {
@@ -53,7 +56,8 @@ static bool shares_ring(const struct room *r, const struct op *o)
     return false;
 }
 
-/* Returns whether all ops that read the tile v are directly in v's block, and not in loops inside it. */
+/* Returns whether all ops that read the tile v are directly in v's block, and not in loops or branches inside
+ * it. */
 static bool is_read_early(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -65,6 +69,7 @@ static bool is_read_early(const struct value *v)
     return true;
 }
 
+/* Adds to the room the ring of o if o is a tensor_load that needs a ring of its own. */
 static void take(struct op *o, void *ctx)
 {
     struct room *r = ctx;
@@ -84,15 +89,14 @@ static void take(struct op *o, void *ctx)
 /* The registers and the shared memory that a loop with dots needs, in addition to the rings that tensor maps
  * fill. */
 struct needs {
-    /* a thread's registers for the results of dots. If the loop has only one dot, and its accumulator starts anew in
-     * each iteration, then at least `regs` */
+    /* a thread's registers for the results of dots; at least `regs` if the loop has only one dot and the
+     * accumulator of this dot starts anew in each iteration */
     int64_t sums;
     int64_t
-        regs; /* a thread's registers for accumulators, other carried tiles, and operands that the loop computes */
+        regs; /* a thread's registers for accumulators, other carried tiles, operands computed from loads */
     int64_t bytes; /* operands that stay in shared memory, and the rings of tiles that threads copy */
     bool anew;     /* the accumulator of a dot starts as a constant in each iteration */
-    bool
-        idles; /* tensor cores wait until threads have done arithmetic, or loaded the fragments of a synchronous dot */
+    bool idles; /* tensor cores wait for threads that do arithmetic or load fragments of a synchronous dot */
 };
 
 static bool is_dot(const struct op *o)
@@ -115,8 +119,9 @@ static int64_t regs_of(const struct value *v)
     return tile_regs(v->type, v->block->func->num_warps, REGISTER_BITS);
 }
 
-/* Returns whether v is computed from a matrix of floats that the loop loads, and so needs registers of its own. (If
- * v is computed from a dot's result or from a carried tile, it reuses the registers of that tile.) */
+/* Returns whether v is computed from a loaded matrix of floats, by at most `depth` ops. Then v needs
+ * registers of its own. (If v is computed from a dot's result or from a carried tile, v reuses the registers
+ * of that tile.) */
 static bool comes_of_load(const struct value *v, int depth)
 {
     const struct op *o = v->def;
@@ -179,8 +184,8 @@ static struct needs needs_of_loop(const struct op *loop)
     return ndots ? n : (struct needs){0};
 }
 
-/* Returns the needs of the block's loops: each number is the maximum over the loops. The needs of a loop include
- * those of its inner loops. */
+/* Returns, for each need, the maximum over the loops of the block. The needs of a loop include the needs of
+ * its inner loops. */
 static struct needs needs_of(const struct block *b)
 {
     struct needs most = {0};
@@ -215,10 +220,10 @@ static bool fit_by_memory(const struct func *f, int64_t bytes)
     return target_ctas(f->target, 0, 0, bytes + f->module->params->persistent_grid_barrier_bytes) >= 2;
 }
 
-/* Returns whether two CTAs with one consumer warpgroup each fit on an SM, but only if setmaxnreg gives most
- * registers to the consumers. Two CTAs are faster if tensor cores wait for arithmetic; otherwise one CTA with all
- * registers is faster (overlap_epilogue.c). Buffers of the loops reuse the shared memory of tiles that are read
- * only before the loops. */
+/* Returns whether two CTAs with one consumer warpgroup each fit on an SM if setmaxnreg gives most registers
+ * to the consumers, but not if all threads have the same number. Returns false if tensor cores never wait for
+ * arithmetic: one CTA with all registers is then faster (overlap_epilogue.c). Buffers of the loops reuse the
+ * shared memory of tiles that are read only before the loops. */
 static bool divides(const struct func *f, const struct room *r)
 {
     const struct needs n = needs_of(f->body);
@@ -238,15 +243,15 @@ bool cost_two_ctas_fit(struct func *f)
     return fit_by_memory(f, r.ring_bytes) && (needs_of(f->body).sums <= equal_share(f) || divides(f, &r));
 }
 
-/* Returns whether `dot` is a dot in a loop, and its first operand is defined outside the loop. */
+/* Returns whether `dot` is a dot directly in a `for`, and its first operand is defined outside this loop. */
 static bool repeats_operand(const struct op *dot)
 {
     const struct op *loop = dot->block->parent;
     return is_dot(dot) && loop && loop->code == OP_for && value_is_outside(op_opnd(dot, 0), loop);
 }
 
-/* Handles a loop with a dot whose first operand is defined outside the loop. Counts a thread's registers for the
- * accumulators of all dots of the loop and for all such operands. Raises *most to this number. */
+/* If o is a loop, adds up a thread's registers for the accumulators of the loop's dots and for the first
+ * operands that are defined outside the loop. Raises *most to this sum if there is such an operand. */
 static void find_most_regs(struct op *o, void *most)
 {
     enum { REGISTER_BITS = 32 };
@@ -294,8 +299,9 @@ static void note_vote(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_warp_all;
 }
 
-/* Returns whether warps vote. Then a thread keeps both the scores and their exponentials in registers until the vote
- * (keep_maximum.c), or the exponentials in 32 bits until the next iteration (skip_rescaling.c, overlap_dots.c). */
+/* Returns whether warps vote (warp_all) in an online softmax. Then a thread needs more registers: it keeps
+ * both the scores and their exponentials until the vote (keep_maximum.c), or the exponentials in 32 bits
+ * until the next iteration (skip_rescaling.c, overlap_dots.c). */
 static bool has_votes(const struct func *f)
 {
     bool votes = false;
@@ -339,7 +345,7 @@ static int divide_up(int64_t n, int64_t by)
     return (int)((n + by - 1) / by);
 }
 
-/* Returns the type of the buffer or tile that o reads or writes; NULL if o does not access memory. */
+/* Returns the type of the buffer or tile that o moves from or to memory; NULL if o does not access memory. */
 static const struct type *moved_by(const struct op *o)
 {
     switch (o->code) {
@@ -356,8 +362,8 @@ static const struct type *moved_by(const struct op *o)
     }
 }
 
-/* Estimates the cycles of an access. One instruction of a warp moves 16 bytes of each thread, or fewer if the
- * elements are not contiguous. */
+/* Sets cycles[] to the estimated cycles of the access o, which moves a tile or buffer of type *t. One
+ * instruction of a warp moves 16 bytes for each thread, or fewer if fewer bytes are contiguous. */
 static void access_cycles(const struct op *o, const struct type *t, int cycles[UNIT_count])
 {
     const struct func *f = o->block->func;
@@ -400,8 +406,8 @@ static bool is_special(const struct op *o)
     return op_info[o->code].family == FAMILY_math && op_has(o, COSTLY);
 }
 
-/* Returns the number of shuffle rounds of a reduction or scan: one for each lane bit that numbers elements along
- * the axis. */
+/* Returns the number of shuffle rounds of a reduction or scan. There is one round for each lane bit of the
+ * layout that moves along the axis. */
 static int shuffle_rounds(const struct op *o)
 {
     const struct layout *l = op_opnd(o, 0)->type->layout;

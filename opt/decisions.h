@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* decisions.h: lists the decisions of passes and the texts that explain the decisions, one row each: DECISION(pass,
+/* decisions.h: lists the decisions of passes, with the texts that explain them, one row each: DECISION(pass,
  * name, grade, text).
  *
- * `--explain` prints the text. The text's conversion specifiers consume the operands of struct explanation
- * (explain.h) in order: %v a value, %d a number, %s a string; %% is a percent sign.
+ * `--explain` prints the text. A conversion specifier of the text prints the next unused element of an array
+ * of struct explanation (explain.h): %v of `values`, %d of `numbers`, %s of `words`. %% is a percent sign.
  *
  * The grade ranks the alternative decisions of one pass about one op. A higher grade means better code. Grade 0 means
- * that the pass has no alternatives for this op. TIDIES marks a decision that only cleans up the IR. `neso inspect`
- * compares grades to find promises about parameters (such as divisibility by 16) that improve the code. */
+ * that the pass has no alternatives for this op. TIDIES marks a decision that only cleans up the IR. In a
+ * grade, `number` is the first of the explanation's `numbers`. `neso inspect` compares grades to find
+ * promises about parameters (such as divisibility by 16) that improve the code. */
 #ifdef DECISION
 DECISION(cse, replaced, TIDIES, "%v is %v")
 DECISION(licm, hoisted, TIDIES, "%v is hoisted out of the loop")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* explain.c: hands a record of each decision of a pass to the caller that requested explanations (--explain=PASS).
+/* explain.c: hands a record of each decision of a pass, or the record's text, to the caller that requested
+ * explanations of this pass (--explain=PASS).
  *
  *     {pipelined, at 12:16, values %a, numbers 3 16}  =>  pipeline_loops: 12:16: %a in 3 stages, 16 bytes at once */
 #include "opt/explain.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* passes.c: defines the order in which passes run, and the driver that runs them. The driver checks the order
- * (contracts.c), writes dumps and times, and frees scratch memory. In debug builds, and under --verify-each, the
- * driver also verifies, prints and re-parses the function after each pass. */
+/* passes.c: defines the order in which passes run, and the driver, which runs the passes. The driver checks
+ * the order (contracts.c), writes dumps and times, and frees scratch memory. In debug builds, and under
+ * --verify-each, the driver also verifies, prints and re-parses the function after each pass. */
 #include "opt/passes.h"
 #include "opt/pipeline/loop_schedule.h"
 
@@ -112,7 +112,7 @@ static void verify(struct func *f)
                  wrong);
 }
 
-/* Parses the printed text into a new module, prints that module, and compares the two texts. */
+/* Parses the printed text into a new module and prints that module. The two texts must be equal. */
 static void round_trip(struct func *f, const struct text *printed)
 {
     struct arena *a = f->module->scratch;
@@ -170,7 +170,7 @@ static struct text print_func(const struct func *f)
     return t;
 }
 
-/* Returns the degree of detail that the properties contain, or f's current degree if they contain none. */
+/* Returns the degree of detail that is one of the properties, or f's current degree if none is a degree. */
 static enum degree degree_of(const struct func *f, uint32_t properties)
 {
     return properties & P(traced)      ? DEGREE_traced
@@ -179,7 +179,7 @@ static enum degree degree_of(const struct func *f, uint32_t properties)
                                        : f->degree;
 }
 
-/* Runs p on f. *claims are the properties of f before p; run_pass replaces them by the properties after p. */
+/* Runs p on f. On entry *claims is the set of properties that f has before p, on return the set after p. */
 static void run_pass(struct func *f, const struct opt_options *o, const struct pass_info *p, uint32_t *claims)
 {
     struct module *m = f->module;
@@ -213,7 +213,8 @@ static void run_pass(struct func *f, const struct opt_options *o, const struct p
 
 /* -- the run -- */
 
-/* Removes the next name from a comma-separated list and returns its pass; NULL at the end of the list. */
+/* Removes the first name from a comma-separated list and returns the pass of this name. Returns NULL if the
+ * list is empty. A name that is no pass is a fatal error. */
 static const struct pass_info *next_named(struct func *f, const char **names)
 {
     if (!**names)
@@ -227,7 +228,8 @@ static const struct pass_info *next_named(struct func *f, const char **names)
     return p;
 }
 
-/* Reports an error of the user if the option `names` contains a name that is neither a pass nor listed in `also`. */
+/* Ends the compilation with an error if the list `names` contains a name that is neither a pass nor in the
+ * list `also`. */
 static void check_names(struct func *f, const char *names, const char *also)
 {
     while (names && *names && strcmp(names, "all") != 0) {
@@ -239,7 +241,7 @@ static void check_names(struct func *f, const char *names, const char *also)
     }
 }
 
-/* Adds p to the list unless it is skipped. Returns false if p is the last pass to run. */
+/* Adds p to the list unless o->skip names p. Returns false if p is the last pass to run. */
 static bool add(struct func *f, const struct opt_options *o, pass_list *list, const struct pass_info *p)
 {
     if (!opt_is_listed(o->skip, p->name))

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* passes.h: lists the passes from traced IR to scheduled IR, one row each: PASS(name, needs, provides, breaks,
- * meaning). `needs`, `provides` and `breaks` are sets of properties (properties.h); 0 is the empty set. Pass NAME is
- * the function opt_NAME in FOLDER/NAME.c. A pass allocates temporary data in f->module->scratch; every value's
- * `scratch` pointer is NULL when the pass starts; and the verifier must accept the function when the pass ends.
+/* passes.h: lists the passes, which turn traced IR into scheduled IR, one row each: PASS(name, needs,
+ * provides, breaks, meaning). `needs`, `provides` and `breaks` are sets of properties (properties.h); 0 is
+ * the empty set. Pass NAME is the function opt_NAME(f) in FOLDER/NAME.c. A pass allocates temporary data in
+ * f->module->scratch. When the pass starts, the `scratch` pointer of every value is NULL. When the pass ends,
+ * the verifier must accept f.
+ *
  * Reading order: passes.c (the order of the passes), properties.h and contracts.c (the check of that order),
- * explain.h and decisions.h (--explain), cost.c (estimates of registers, CTAs and cycles), stepdown.c (kernels that
- * need too much shared memory), variants.h (kernels that serve only some launches). Then come the folders; in each,
- * read the main header first: analysis/analysis.h, simplify/simplify.h, layout/layouts.h, memory/memory.h,
- * pipeline/pipeline.h. The passes of grid/ change which CTA runs which program.
+ * explain.h and decisions.h (--explain), cost.c (estimates of registers, CTAs and cycles), stepdown.c
+ * (kernels that need too much shared memory or too many registers), variants.h (kernels that serve only some
+ * launches). Then come the folders; in each, read the main header first: analysis/analysis.h,
+ * simplify/simplify.h, layout/layouts.h, memory/memory.h, pipeline/pipeline.h. The passes of grid/ change
+ * which CTA runs which program.
  *
  * The invariants of a scheduled function on which codegen relies:
- *   - No layout has replicated registers. Several lanes or warps may hold the same element; only one of them, the
- *     owner, stores the element.
- *   - A `convert` moves data within threads or within warps only (layout_conversion); every other conversion has
- *     become shared_alloc, shared_store, barrier, shared_load. Each shared_alloc has an `offset`, and
- *     func.shared_bytes is the total size of the buffers. Each shared_store and shared_load has `vec`: the number
- *     of elements that are consecutive both in registers and in the buffer.
+ *   - No layout has replicated registers: no two registers of a thread hold the same element. Several lanes
+ *     or warps may hold the same element; only one of them, the owner, stores the element.
+ *   - A `convert` moves data only within threads or within warps (layout_conversion tells which). Every other
+ *     conversion has become the ops shared_alloc, shared_store, barrier and shared_load. Each shared_alloc
+ *     has an `offset`, and func.shared_bytes is the total size of the buffers. Each shared_store and
+ *     shared_load has `vec`: the number of elements that are consecutive both in registers and in the buffer.
  *   - The axis of a `reduce` is distributed over registers and lanes only. The result has the operand's layout
  *     without the axis (layout_slice with drop), so every participating lane holds the result. If the result is a
  *     scalar, every thread holds the result.
@@ -108,44 +111,48 @@ PASS(pack_programs, P(scheduled) | P(offsets) | P(barriers), 0, 0, "run several 
 #include "opt/explain.h"
 
 struct opt_options {
-    const char *passes;      /* comma-separated names of the passes to run; NULL: the default list */
-    const char *stop_after;  /* name of the last pass to run; NULL: run all */
-    const char *skip;        /* names of passes to skip, or NULL */
-    const char *print_after; /* names or "all", or NULL */
-    const char *explain;     /* names or "all", or NULL */
-    /* Limits that stepdown.c sets if shared memory is short; 0: no limit. stages_most limits the stages of every
-     * pipeline, conversion_bytes_most the bytes of consecutive conversions in shared memory. no_async_dots: dots
-     * read their operands from registers. */
+    /* The strings contain names of passes, separated by commas. */
+    const char *passes;      /* the passes to run; NULL: the default list */
+    const char *stop_after;  /* the last pass to run; NULL: run all */
+    const char *skip;        /* the passes to skip, or NULL */
+    const char *print_after; /* the passes after which `write` receives the IR, or "all", or NULL */
+    const char *explain;     /* the passes that explain their decisions, or "all", or NULL */
+    /* Limits that stepdown.c sets if shared memory is short; 0: no limit. stages_most is the largest number
+     * of stages of a pipeline. conversion_bytes_most is the largest number of bytes that the buffers of
+     * consecutive layout conversions take together. If no_async_dots is true, all dots read their operands
+     * from registers. */
     int stages_most;
     int64_t conversion_bytes_most;
     bool no_async_dots;
-    /* print only after passes that changed the text; if print_after is NULL, after every pass that changed it */
+    /* `write` receives the IR only after those passes of print_after that changed its text; if print_after is
+     * NULL, after every pass that changed it */
     bool print_changed;
     bool makes_code;    /* codegen follows, so the passes that codegen needs must run */
     bool verify_each;   /* verify, print and re-parse after each pass; always on in debug builds (NESO_DEBUG) */
-    bool time;
-    /* Receives dumps, explanations and times, with the name of the pass; NULL: none are written. */
+    bool time;        /* `write` receives the time that each pass takes */
+    /* Receives dumps, explanations and times as n bytes at s, with the name of the pass. ctx is write_ctx.
+     * NULL: they are not written. */
     void (*write)(void *ctx, const char *pass, const char *s, size_t n);
     void *write_ctx;
-    /* Receives explanations as records, with write_ctx; NULL: `write` receives them as text. */
+    /* Receives explanations as records. ctx is write_ctx. NULL: `write` receives the explanations as text. */
     void (*note)(void *ctx, const struct explanation *x);
-    /* Estimates how many registers of a thread ptxas will spill in the code of f (codegen_spilled_regs). If NULL, the
-     * number is unknown. */
+    /* Estimates how many registers of a thread ptxas will spill in the code of f (codegen_spilled_regs).
+     * NULL: passes do not know this number. */
     int (*spilled_regs)(struct func *f);
 };
 
-/* Runs the passes of the options (NULL: the default list) on f. The default list yields a scheduled function. A
- * pass reports errors of the user in diag, and the run then ends after this pass. Internal errors longjmp to diag's
- * fatal handler. */
+/* Runs on f the passes that o selects; if o is NULL, the default list. The default list yields a scheduled
+ * function. A pass reports errors of the user in f->module->diag, and the run then ends after this pass.
+ * Internal errors longjmp to the fatal handler of this diag. */
 void opt_run(struct func *f, const struct opt_options *o);
 
 /* -- simplify/fix_order.c -- */
-/* If f, a traced function, must be deterministic, reports the ops that no pass can make deterministic, and the
- * option fp_reassoc, which allows reordering. */
+/* Does nothing unless the traced function f must be deterministic. Then reports an error for each op that no
+ * pass can make deterministic, and an error if f has the option fp_reassoc, which allows reordering. */
 void opt_check_order(struct func *f);
 
-/* -- contracts.c: checks that the passes may run in this order, and that f has the properties that the passes
- * claim -- */
+/* -- contracts.c: checks that the passes may run in the given order, and that f has the properties that the
+ * passes claim to provide -- */
 enum property {
 #define PROPERTY(name, kind, find, meaning) PROPERTY_##name,
 #include "opt/properties.h"
@@ -164,7 +171,7 @@ struct property_info {
 };
 extern const struct property_info property_info[PROPERTY_count];
 
-/* A row of the table of passes. The properties are masks of bits P(name). */
+/* A row of the table of passes. Each set of properties is a mask of bits P(name). */
 struct pass_info {
     const char *name;
     uint32_t needs, provides, breaks;
@@ -176,36 +183,38 @@ extern const int npasses;
 
 typedef VEC(const struct pass_info *) pass_list;
 
-/* Checks that the passes may run on f in this order, and that no pass is missing. `more` are the properties that f
- * must have at the end. A violation is fatal: the message names the property, the pass that needs it, the pass that
- * breaks or provides it, and a remedy. */
+/* Checks that the passes may run on f in this order, and that no pass is missing. `more` is the set of
+ * properties that f must have after the last pass. A violation is a fatal error. The message names the
+ * property, the pass that needs it, the pass that breaks or provides it, and a remedy. */
 void contract_check(struct func *f, const pass_list *list, uint32_t more);
-/* Returns the properties that f should have before the first pass (its claims), except those that no op can
- * contradict. */
+/* Returns the properties that f has before the first pass: its degree, and each property that some op could
+ * contradict but no op of f contradicts. These properties are called the claims. */
 uint32_t contract_claims(struct func *f);
-/* Returns the claims after pass p, given the claims before it. */
+/* Returns the claims after pass p. `claims` are the claims before p. */
 uint32_t contract_behind(uint32_t claims, const struct pass_info *p);
-/* Checks that no op of f contradicts a claim; a false claim is a bug of the pass that ran last. */
+/* Checks that no op of f contradicts a claim. A false claim is a bug of the pass that ran last, and is fatal
+ * (diag_bug). */
 void contract_verify(struct func *f, uint32_t claims);
 
-/* Returns the name of the i-th pass of the default list; NULL after the last. */
+/* Returns the name of pass number i (from 0) of the default list; NULL if the list has at most i passes. */
 const char *opt_order(int i);
 
-/* Returns whether `name` is in the comma-separated list `names`, or the list is "all". A list that is NULL has no
- * names. */
+/* Returns whether `name` is in the comma-separated list `names`, or the list is "all". NULL is the empty
+ * list. */
 bool opt_is_listed(const char *names, const char *name);
 
-/* Returns the number of pipeline stages of a loop: the loop's own number if it has one, else the launch's number, but
- * at most the limit of the options. */
+/* Returns the number of pipeline stages of a loop: the loop's attribute `stages` if the loop has one, else
+ * f->num_stages, but at most stages_most of the options. */
 int opt_stages(const struct func *f, const struct op *loop);
 
-/* -- stepdown.c: reruns the passes with decreasing limits if shared memory is too small, or with more warps if
- * registers are short -- */
-/* Returns whether the kernel might need more shared memory or registers than the target has. If so, the caller keeps a
- * copy of the kernel for stepdown_run. */
+/* -- stepdown.c: runs the passes again, with lower limits if shared memory is too small, or with more warps
+ * if registers are short -- */
+/* Returns whether the kernel f, before the first pass, might need more shared memory or registers than the
+ * target has. If so, the caller keeps a copy of f for stepdown_run. */
 bool stepdown_is_needed(const struct func *f, const struct opt_options *o);
-/* If the run on f ended because shared memory was too small, restores f from `kept` and calls `run` with lower limits,
- * until f fits or no limit is left to lower. If many registers would be spilled, calls `run` with twice the warps. */
+/* `kept` is the copy of f that was made before the first run. If that run ended because shared memory was too
+ * small, restores f from `kept` and calls `run` with lower limits, until f fits or no limit can be lowered
+ * further. If many registers would be spilled, restores f and calls `run` with twice the warps. */
 void stepdown_run(struct func *f, const struct func *kept, const struct opt_options *o,
                   void (*run)(struct func *f, const struct opt_options *o));
 

@@ -2,15 +2,18 @@
 /* properties.h: lists the properties that a pass may need, provide or break, one row each: PROPERTY(name, kind, find,
  * meaning).
  *
- *     degree   the degree of detail of the function (ir.h): a function has exactly one of the three
- *     must     without this property the code would be wrong: a pass that provides it cannot be left out
- *     order    without this property the code is only slower: a pass that needs it runs after the pass that provides
- *              it, if that pass runs at all
+ * `kind` is one of these words:
  *
- * `find` is the function of contracts.c that finds an op which contradicts the property; `nothing` means that no op
- * can contradict it. The driver uses this table to check the order of the passes before it runs them. In debug
- * builds, and under --verify-each, the verifier searches after each pass for ops that contradict the properties
- * that the function claims. */
+ *     degree   the degree of detail of the function (ir.h); a function has exactly one of the three degrees
+ *     must     without this property the code would be wrong, so a pass that provides the property cannot be
+ *              left out
+ *     order    without this property the code is only slower, so a pass that provides the property may be
+ *              left out; if that pass runs, it must run before the passes that need the property
+ *
+ * `find` names a function of contracts.c without its prefix find_. For example, find_dead_op returns an op
+ * that contradicts `tidy`, or NULL. `nothing` means that no op can contradict the property. The driver uses
+ * this table to check the order of the passes before it runs them. In debug builds, and under --verify-each,
+ * the driver searches after each pass for ops that contradict the properties that the function claims. */
 #ifdef PROPERTY
 PROPERTY(traced, degree, nothing, "no tile has a layout")
 PROPERTY(laid_out, degree, nothing, "every tile has a layout, and conversions between layouts are ops")

@@ -1,31 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* stepdown.c: compiles a kernel again, with fewer optimisations if it needs more shared memory than the target has, or
- * with more warps if it spills many registers.
+/* stepdown.c: compiles a kernel again, with fewer optimizations if the kernel needs more shared memory than
+ * the target has, or with more warps if the kernel spills many registers.
  *
  * Passes choose buffers before allocate_shared computes the total size. If the total is too large, stepdown runs all
  * passes again on a copy of the function that was made before the first pass. The first of these runs use fewer
- * pipeline stages. Each later run omits one more optimisation, and uses as many stages as then fit. The omitted
- * optimisations are, in this order: layout conversions in one piece (instead, a conversion is split into smaller
- * conversions), TMA stores through shared memory, TMA loads (whose buffers are live during the whole loop), and dots
- * that read shared memory. Without the last two optimisations, a kernel may have no pipeline at all.
+ * pipeline stages. If no number of stages fits, the next runs omit one more optimization, and again use as
+ * many stages as fit. The optimizations are omitted in this order:
+ * - layout conversions in one piece: a conversion is split into smaller conversions instead;
+ * - TMA stores through shared memory;
+ * - TMA loads, whose buffers are live during the whole loop;
+ * - dots that read shared memory.
+ * If TMA loads are omitted, a kernel may have a single stage, which means no pipeline.
  *
- * If the code of a kernel would spill many registers of a thread, a run with twice the warps follows, in which each
- * thread has fewer elements of each tile. Its result is used if fewer registers would be spilled. As in
- * legalize_dot.c, the number of warps that the user asked for is a wish. */
+ * If the code of a kernel would spill many registers of a thread, stepdown runs all passes again with twice
+ * the warps, so that each thread has fewer elements of each tile. The compiler uses the result if fewer
+ * registers would be spilled. So the kernel may get more warps than the user asked for, as in
+ * legalize_dot.c. */
 #include "opt/passes.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* How conversions are split: not at all, or into pieces below a large or a small size limit. */
+/* How conversions are split: not at all, or into pieces that are at most as large as a large or a small
+ * limit. */
 enum rounds { ROUNDS_none, ROUNDS_large, ROUNDS_small };
 
+/* Which optimizations a run omits. */
 struct level {
     const char *skip; /* the passes that do not run, or NULL */
     enum rounds rounds;
     bool no_async_dots;
-    int stages_least;
-    const char *given_up; /* names the optimisations that this level omits and earlier levels do not omit */
+    int stages_least;     /* a run with fewer stages is not tried */
+    const char *given_up; /* text for --explain: the omitted optimizations, except split conversions */
 };
 
 static const struct level levels[] = {
@@ -39,12 +45,12 @@ enum { NLEVELS = sizeof levels / sizeof levels[0] };
 
 struct stepdown {
     struct func *func;
-    const struct func *kept;
-    const struct opt_options *given;
+    const struct func *kept;         /* the copy of func that was made before the first run */
+    const struct opt_options *given; /* the options of the first run */
     void (*run)(struct func *f, const struct opt_options *o);
-    struct opt_options now;
-    int nreports; /* the number of reports in diag before the first run */
-    int64_t nops;
+    struct opt_options now; /* the options of the next run */
+    int nreports;           /* the number of reports in diag before the first run */
+    int64_t nops;           /* module.nops when stepdown started; each run starts from this number again */
     int num_warps;
 };
 
@@ -53,7 +59,7 @@ struct stepdown {
 enum { REG_BYTES = 4 };
 
 struct tiles {
-    int64_t bytes, largest, ndots;
+    int64_t bytes, largest, ndots; /* the bytes of all tiles and of the largest tile; the number of dots */
 };
 
 static void count(struct op *o, void *ctx)
@@ -68,14 +74,16 @@ static void count(struct op *o, void *ctx)
         }
 }
 
-/* A kernel without dots uses shared memory only to convert its tiles, so small tiles always fit. */
+/* Returns whether the kernel might need too much shared memory. A kernel without dots uses shared memory only
+ * to convert its tiles, so small tiles always fit. */
 static bool may_exceed_shared(const struct func *f, const struct tiles *t)
 {
     return t->ndots > 0 ||
            100 * t->bytes > (int64_t)f->target->smem_bytes * f->module->params->stepdown_shared_percent;
 }
 
-/* Returns whether the kernel may get more warps, and all its tiles together exceed the registers of its threads. */
+/* Returns whether the kernel may get more warps, and all its tiles together take more bytes than the
+ * registers of its threads. */
 static bool may_exceed_registers(const struct func *f, const struct opt_options *o, const struct tiles *t)
 {
     enum { THREADS = 32 };
@@ -84,7 +92,8 @@ static bool may_exceed_registers(const struct func *f, const struct opt_options 
            t->bytes > (int64_t)REG_BYTES * threads * func_regs(f, threads, true);
 }
 
-/* If a tile exceeds the registers by far, stepdown is not tried, and the compiler rejects the kernel at once. */
+/* Returns false also if a tile exceeds the registers of an SM by far. No run can then succeed, so the passes
+ * run only once. */
 bool stepdown_is_needed(const struct func *f, const struct opt_options *o)
 {
     struct tiles t = {0};
@@ -123,7 +132,8 @@ static int64_t conversion_bytes(const struct stepdown *d, const struct level *l)
                                        : params->stepdown_conversion_bytes_least;
 }
 
-/* Runs the passes once. The passes write explanations and dumps only if d->now has a callback for them. */
+/* Runs the passes once on a new copy of the kernel, with d->num_warps warps and at most `stages` stages (0:
+ * no limit). The passes write explanations and dumps only if d->now has a callback for them. */
 static void run(struct stepdown *d, const struct level *l, int stages)
 {
     struct func *f = d->func;
@@ -151,8 +161,9 @@ static void find_stages(struct op *o, void *ctx)
     *most = n > *most ? n : *most;
 }
 
-/* Finds the largest number of stages that fits; 0: none fits. Tries the smallest number first: if this number does
- * not fit, no larger number fits. */
+/* Returns the largest number of stages with which the kernel fits, at most `asked`; 0: no number fits. Leaves
+ * the result of the run with this number in d->func. Tries the smallest number first: if this number does not
+ * fit, no larger number fits. At the first level, the run with `asked` stages has already failed. */
 static int stages_that_fit(struct stepdown *d, const struct level *l, int asked)
 {
     const int least = l->stages_least < asked ? l->stages_least : asked;
@@ -178,8 +189,9 @@ static void set_callbacks(struct stepdown *d, bool explains)
     d->now.note = explains ? d->given->note : NULL;
 }
 
-/* Explains the step down. Then repeats the last run with explanations enabled, so that the explanations describe
- * the function that is compiled. */
+/* Explains which limits were lowered. Then repeats the last run with explanations enabled, so that the
+ * explanations describe the function that is compiled. `bytes` is the shared memory that the first run
+ * needed. */
 static void say(struct stepdown *d, const struct level *l, int stages, int asked, int64_t bytes)
 {
     struct func *f = d->func;
@@ -197,6 +209,8 @@ static void say(struct stepdown *d, const struct level *l, int stages, int asked
     run(d, l, stages);
 }
 
+/* Tries the levels in order until the kernel fits. If no level fits, d->func and diag hold the failed last
+ * run. */
 static void lower_limits(struct stepdown *d)
 {
     const int64_t bytes = d->func->shared_bytes;
@@ -215,12 +229,14 @@ static void lower_limits(struct stepdown *d)
 
 /* -- more warps -- */
 
+/* Returns the estimated number of spilled registers; INT_MAX if the last run failed. */
 static int spilled_regs(const struct stepdown *d)
 {
     return d->func->module->diag->nerrors ? INT_MAX : d->given->spilled_regs(d->func);
 }
 
-/* Runs the passes on the kernel with num_warps warps. If it then needs too much shared memory, lowers the limits. */
+/* Runs the passes on the kernel with num_warps warps. If the kernel then needs too much shared memory, lowers
+ * the limits. */
 static void run_with_warps(struct stepdown *d, int num_warps, bool explains)
 {
     d->num_warps = num_warps;
@@ -231,7 +247,8 @@ static void run_with_warps(struct stepdown *d, int num_warps, bool explains)
     lower_limits(d);
 }
 
-/* Doubles the warps as long as the code would spill many registers, and spills fewer with twice the warps. */
+/* Doubles the number of warps as long as the code would spill many registers, and would spill fewer of them
+ * with twice the warps. */
 static void add_warps(struct stepdown *d)
 {
     struct func *f = d->func;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* variants.c: decides which variants a kernel has. The table in variants.h says which passes each variant skips. */
+/* variants.c: decides which variants a kernel has. The table in variants.h lists the variants. */
 #include "opt/variants.h"
 
 #include "ir/target/target.h"
@@ -25,7 +25,7 @@ enum variant variant_fallback(const struct launch_traits *t)
 
 struct causes {
     int ndots, nloops;
-    bool writes; /* a store is in a loop */
+    bool writes; /* a loop or branch contains a store */
 };
 
 static void find_cause(struct op *o, void *ctx)
@@ -36,8 +36,8 @@ static void find_cause(struct op *o, void *ctx)
     c->writes |= o->code == OP_store && o->block->parent;
 }
 
-/* A traced function can get tensor maps only if it has dots. Such a function can get guards only if it has dots,
- * several loops over the same row, or a loop with a store. */
+/* The passes give tensor maps and a persistent grid only to a function with dots. They give guards only to a
+ * function with dots, with several loops over the same row, or with a loop that contains a store. */
 bool variants_are_possible(const struct func *f, const struct target *target)
 {
     enum { LOOPS_OVER_A_ROW = 2 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* variants.h: lists the variants of a kernel, one row each: VARIANT(name, exists, without, where, meaning). A kernel
- * may be correct, or fast, only for some launches. For the other launches, a variant is compiled without some of the
- * passes. A launch uses the first variant whose `where` condition is true, or else the kernel itself. If a tensor map
- * then cannot be made, or a guard fails, the launch uses the first variant with an empty `where` whose maps can be
- * made and whose guards hold.
+ * may be correct, or fast, only for some launches. For the other launches, the kernel is compiled again
+ * without some of the passes; the result is called a variant. A launch uses the first variant whose `where`
+ * condition is true, or else the kernel itself. If a tensor map of the chosen code cannot be made, or one of
+ * its guards (plan.h) fails, the launch uses the first variant that has an empty `where`, whose maps can be
+ * made, and whose guards hold.
  *
- *     exists    the traits of a kernel (t, a struct launch_traits) for which the variant differs from the kernel
+ *     exists    a condition on the kernel's traits t (struct launch_traits) under which the variant differs
+ *               from the kernel
  *     without   the passes without which the variant is compiled
  *     where     the launches that use the variant; "": the launches for which the kernel is not correct */
 #ifdef VARIANT
@@ -30,7 +32,8 @@ VARIANT(fallback_of_loops, t->has_guards && !t->has_maps, "single_trip_loops,inv
 
 /* The traits of a compiled kernel that decide which variants exist. */
 struct launch_traits {
-    bool is_persistent, goes_in_pairs; /* the kernel has a persistent grid; its CTAs are launched in pairs */
+    /* each CTA loops over programs (persistent_grid.c); CTAs are launched in pairs (cluster_multicast.c) */
+    bool is_persistent, goes_in_pairs;
     bool has_maps, stores_by_maps, has_guards;
     bool adds_warp; /* each CTA has a producer of one warp */
 };
@@ -48,10 +51,10 @@ struct variant_info {
 };
 extern const struct variant_info variant_info[VARIANT_count];
 
-/* Returns the variant for launches whose tensor maps cannot be encoded, or whose guards fail. */
+/* Returns the variant for launches in which a tensor map cannot be encoded, or a guard fails. */
 enum variant variant_fallback(const struct launch_traits *t);
-/* Returns whether the traced function f may get tensor maps, guards or a persistent grid. Otherwise f has no
- * variants. */
+/* Returns whether the passes may give the traced function f tensor maps, guards or a persistent grid. If not,
+ * f has no variants. */
 bool variants_are_possible(const struct func *f, const struct target *target);
 
 #endif

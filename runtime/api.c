@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api.c: implements the functions of neso.h on contexts, modules and kernels. This file also implements guard(), which
- * calls setjmp: a fatal error of a compilation jumps back to this setjmp.
+/* api.c: implements the functions of neso.h on contexts, messages and modules. This file also implements
+ * guard(), which calls setjmp; a fatal error of a compilation jumps back to this setjmp.
  *
  *     neso_kernel_compile ─► guard ─► setjmp ─► kernel_build ─► frontend, opt, codegen
  *                              ▲                                      │ longjmp: a fatal diagnostic, a bug, no memory
@@ -57,9 +57,9 @@ static void *object_new(const struct memory *mem, size_t bytes)
     return p ? memset(p, 0, bytes) : NULL;
 }
 
-/* A context keeps freed chunks of at most this total size for its next compilation. A typical compilation needs less
- * memory, so it gets all its memory from these chunks. Under AddressSanitizer the pool keeps nothing, so that accesses
- * to a released module are detected. */
+/* A context keeps freed chunks of at most this total size for its next compilation. A typical compilation
+ * needs less memory, so all its memory comes from these chunks. Under AddressSanitizer the pool keeps
+ * nothing, so that accesses to a released module are detected. */
 #ifdef __SANITIZE_ADDRESS__
 enum { CHUNKS_KEPT_BYTES = 0 };
 #else
@@ -103,8 +103,9 @@ neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
     return diag_status(d);
 }
 
-/* Allocates memory of a module from its context. If the allocator returns NULL although the context's limit is not
- * exceeded, sets m->refused; memory_failed then reports exhausted memory instead of an exceeded limit. */
+/* Allocates memory for a module from the context's chunks. If the user's allocator returns NULL although no
+ * limit is exceeded, sets m->refused; memory_failed then reports exhausted memory instead of an exceeded
+ * limit. */
 static void *module_alloc(void *ctx, size_t bytes)
 {
     struct neso_module *m = ctx;
@@ -290,7 +291,8 @@ static void check_deadline(void *ctx, struct loc at)
     diag_fatal(&m->diag, at, passed, limit);
 }
 
-/* Begins work on a module. If a callback of a program calls the API again, the messages of the outer call are kept. */
+/* Begins work on a module. If a callback of a program calls the API again, the inner call keeps the messages
+ * of the outer call. */
 void report_enter(struct neso_module *m)
 {
     struct neso_context *c = m->context;
@@ -330,7 +332,6 @@ static void complain(void *arg)
     diag_error(x->diag, x->fault->loc, x->fault->error, x->fault->detail);
 }
 
-/* To be called between report_enter and report_leave. */
 void report_add_fault(struct neso_module *m, const struct fault *f)
 {
     guard(m, complain, &(struct complaint){&m->diag, f});
@@ -365,8 +366,8 @@ static void render(void *arg)
     r->result = out.s;
 }
 
-/* Prints the messages of the last call into the module's arena. `how` prints them. While it prints, the arena has no
- * memory limit. */
+/* Prints the messages of the last call by the function `how`, and returns the text, which is in the module's
+ * arena. Meanwhile, the arena has no memory limit. */
 static const char *show(struct neso_context *c, void (*how)(const struct diag *d, struct text *out))
 {
     struct rendering r = {c->reported, how, NULL};
@@ -524,8 +525,8 @@ static const struct source *find_source(void *ctx, struct eval *e, const char *m
     return program_find_source(e, r->find, r->user, module, r->module->context->source_limit);
 }
 
-/* Files that neso writes, and that a user may pass by mistake as a source. Such a file begins with "neso " and one of
- * these words. `taker` names the commands that read the file. */
+/* The kinds of files that neso writes and that a user may pass as a source by mistake. Such a file begins
+ * with "neso " and the kind's `word`. `taker` names the commands that read the file. */
 static const struct file_kind {
     const char *word, *taker;
 } file_kinds[] = {
@@ -584,8 +585,8 @@ static void read_module(void *arg)
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, r->find ? &beside : NULL);
     m->eval.step_limit = m->context->step_limit;
     m->object = eval_file(&m->eval, m->source, stem(&m->arena, r->name), NULL);
-    /* this host has no `find`: the imports are done, and the caller's `find` must not be called after this function
-     * returns */
+    /* this host has no `find_source`: the imports are done, and the caller's `find` must not be called after
+     * this function returns */
     m->printer = (struct host){.ctx = m->context, .definitions_only = true, .write = write_static_print};
     m->eval.host = &m->printer;
 }
@@ -637,7 +638,7 @@ const char *neso_module_kernel(const neso_module *module, size_t index)
 
 /* -- kernels and their helpers -- */
 
-/* Returns whether the tree contains a `return` with a value outside of nested functions. */
+/* Returns whether the tree contains a `return` with a value; ignores the bodies of nested functions. */
 static bool returns_value(const struct ast *n)
 {
     struct ast_cursor at = {0};
@@ -665,7 +666,7 @@ static bool is_letter(char c)
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Returns whether the source contains `name[`, which is how a program launches the kernel `name`. */
+/* Returns whether the source contains `name[`, with which a program launches the kernel `name`. */
 static bool is_launched(const struct source *source, const char *name)
 {
     size_t n = strlen(name);

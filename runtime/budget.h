@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* budget.h: the limits of memory, time and steps of one library call. All threads that work for the call check
- * these limits. No function of budget.c calls longjmp: each returns its failure. */
+/* budget.h: the limits of memory, time and steps of one library call. All threads that work for the call
+ * check these limits. No function of budget.c calls longjmp: a function that fails returns its failure. */
 #ifndef NESO_RUNTIME_BUDGET_H
 #define NESO_RUNTIME_BUDGET_H
 
@@ -16,21 +16,22 @@ struct budget {
     size_t limit_bytes;  /* 0: no limit; only the call's own thread changes it */
     atomic_bool is_full; /* the limit has made an allocation fail */
     double deadline;     /* the time at which the call must end; 0: no deadline */
-    /* the call has only one thread, so time_ms limits that thread's processor time, which other processes do not
-     * affect */
+    /* only one thread works for the call, and time_ms limits the processor time of this thread, which does
+     * not depend on other processes */
     bool one_thread;
-    int64_t time_ms;     /* the time limit that set the deadline */
+    int64_t time_ms;     /* the time limit from which the deadline was computed */
     atomic_llong steps;  /* steps counted so far */
     int64_t step_limit;  /* 0: no limit */
     int (*cancelled)(void *user); /* returns whether the user cancels the call; NULL: the user cannot cancel it */
     void *user;
 };
 
-/* An operation on a tile or tensor counts one step for each STEP_ELEMS elements that it computes. The operation checks
- * the budget at least once in ELEMS_UNASKED elements; computing so many elements takes less than a millisecond. */
+/* An operation on a tile or tensor counts one step for each STEP_ELEMS elements that it computes. The
+ * operation calls budget_spend at least once for every ELEMS_UNASKED elements; computing so many elements
+ * takes less than a millisecond. */
 enum { STEP_ELEMS = 1024, ELEMS_UNASKED = 1 << 16 };
 
-double seconds_now(void); /* time of a monotonic clock */
+double seconds_now(void); /* returns the time of a monotonic clock in seconds */
 
 /* Initializes a budget without limits. `below` must outlive the budget. */
 void budget_init(struct budget *b, const struct memory *below);
@@ -48,7 +49,7 @@ static inline bool budget_ends(enum error passed)
 {
     return passed == ERR_time_limit || passed == ERR_cancelled;
 }
-/* Prints the exceeded limit for a message: "500 ms", "1000 steps". */
+/* Prints the exceeded limit for a message: "500 ms", "1000 steps". `passed` is the result of budget_spend. */
 void budget_text(const struct budget *b, enum error passed, char *out, size_t room);
 
 #endif

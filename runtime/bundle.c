@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.c: writes, reads and joins bundles. A bundle is one file with the PTX and launch plans of kernels. A program
- * that uses a bundle compiles nothing.
+/* bundle.c: writes, reads and joins bundles. A bundle is one file with the PTX and launch plans of kernels,
+ * and with choices of autotuning:
  *
  *     neso bundle 1
- *     compiler 7d03...                  the version of neso that made the bundle; only it can read the launch plans
+ *     compiler 7d03...                  the version of neso that made the bundle and that alone can read it
  *
- *     kernel scale                      the key of an entry: its fields, in this order
+ *     kernel scale                      an entry begins with its key: fields, in this order
  *     signature *fp32:16, i32, 256
  *     num_warps 4 ...
- *     bytes 4711                        the size of what follows
+ *     bytes 4711                        the size of the entry's contents, which follow
  *     param X *fp32 8 16 0 1            for each parameter: name, type, bytes, divisible, equals_one, written
- *     code kernel 3120 128 0 0 ...      bytes of the PTX, its resources and plan as in the cache; the PTX follows
+ *     code kernel 3120 128 0 0 ...      bytes of the PTX, and its ptx_info as in the cache; the PTX follows
  *     code fallback 1207 128 0 ...      a variant, for launches that break a condition of the plan
  *
- *     choice scale                      another kind of entry: what autotuning chose
+ *     choice scale                      another kind of entry: a choice of autotuning
  *     ...
  *     sum 9f86...                       SHA-256 of all preceding bytes
  *
- * A record lists the keys of entries without their contents: `neso bundle` compiles a record into a bundle, and
- * neso_bundle_check compares a bundle with a record. The field `source` of a key is a digest of the traced IR, so the
- * key of an edited kernel is different. A context that uses a bundle compiles nothing: it reads a kernel from the
- * bundle, or reports which fields of the kernel's key differ from those of the most similar entry. */
+ * A record lists the keys of entries without the contents of the entries: `neso bundle` compiles a record
+ * into a bundle, and neso_bundle_check compares a bundle with a record. The field `source` of a key is a
+ * digest of the traced IR, so the key of an edited kernel is different. A context that uses a bundle compiles
+ * nothing: it reads a kernel from the bundle, or reports the fields in which the kernel's key differs from
+ * the most similar key of the bundle. */
 #include "runtime/bundle.h"
 #include "runtime/runtime.h"
 
@@ -38,7 +39,8 @@ static void put_number(struct text *key, const char *name, int n)
     text_printf(key, "%s %d\n", name, n);
 }
 
-/* Appends the fields that neso_compile_options determine: all fields of a key except `source`. */
+/* Appends the fields that do not depend on the kernel's source: all fields of a key except `source`. f is the
+ * traced IR, or NULL; the IR may contain options that differ from k's options. */
 static void put_options(struct neso_kernel *k, const char *signature, const struct func *f, struct text *key)
 {
     const struct spec *s = &k->spec;
@@ -59,7 +61,7 @@ static void put_options(struct neso_kernel *k, const char *signature, const stru
 }
 
 /* Returns k's signature in the syntax of neso_compile_options.signature. If no such signature can describe k,
- * returns "?" and a list of the arguments. */
+ * returns "?" followed by a list of the arguments. */
 static const char *signature_of(struct neso_kernel *k)
 {
     struct text t;
@@ -377,6 +379,7 @@ neso_status neso_bundle_join(neso_context *context, const char *const *texts, co
 
 /* -- finding -- */
 
+/* Returns the key in the bundle that is most similar to `key` (cache_likeness); NULL if there is none. */
 static const char *nearest(const struct bundle *b, const char *key, bool *is_equal)
 {
     const char *found = NULL;
@@ -453,8 +456,8 @@ static bool read_param(struct neso_kernel *k, const char *s, const char *end, st
            (p->divisible == 1 || p->divisible == 16);
 }
 
-/* Reads an entry's lines of parameters, which precede its code. Sets `slots` to the parameters that a launch passes
- * to the GPU: all except those that the signature promises to be 1. */
+/* Reads the lines of parameters of an entry, which precede the entry's code. Sets `slots` to the parameters
+ * that a launch passes to the GPU: all except those that the signature promises to be 1. */
 static bool read_params(struct neso_kernel *k, struct lines *at, struct ptx_param **slots, int *nslots)
 {
     static const struct type pointer = {.kind = TY_ptr}, number = {.kind = TY_scalar};
@@ -516,7 +519,7 @@ static const char *code_of(const struct neso_kernel *k)
     return NULL;
 }
 
-/* Sets k's parameters, PTX and launch plan from its entry; reports an error if the entry is malformed. */
+/* Sets k's parameters, PTX and launch plan from the entry e; reports an error if e is malformed. */
 static void take(struct neso_kernel *k, const struct bundle_entry *e)
 {
     struct lines at = {e->payload, e->payload + e->payload_bytes};
@@ -647,8 +650,8 @@ static void take_as(struct neso_kernel *k, const struct bundle_entry *e, struct 
     take(k, e);
 }
 
-/* If the options have no signature, reads the only entry that matches the other options. Reports an error if several
- * entries match. Returns false if no entry matches. */
+/* Called if k's options have no signature. If exactly one entry matches the other options, reads it. Reports
+ * an error if several entries match. Returns false if no entry matches. */
 static bool find_only(struct neso_kernel *k)
 {
     const struct bundle *b = &k->module->context->bundle;
@@ -791,8 +794,8 @@ static void check_key(struct check *c, const char *key, const char *name)
     refuse(c->module, name, key, near);
 }
 
-/* Returns whether a field of a record is not part of a key: it describes how the record was made, or it is the choice
- * of autotuning. */
+/* Returns whether a field of a record is not part of a key. Such a field describes how the record was made,
+ * or it is a choice of autotuning. */
 static bool is_remark(const struct cache_field *x)
 {
     static const char *const words[] = {"neso", "program", "file", "chosen"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.h: declares the functions on bundles. A bundle is a file with compiled kernels. A context that uses a bundle
- * compiles nothing. bundle.c describes the format. */
+/* bundle.h: declares the functions on bundles. A bundle is a file with compiled kernels and choices of
+ * autotuning. A context that uses a bundle compiles nothing. bundle.c describes the format. */
 #ifndef NESO_RUNTIME_BUNDLE_H
 #define NESO_RUNTIME_BUNDLE_H
 
@@ -13,7 +13,7 @@ struct neso_module;
 struct ptx_info;
 
 struct bundle_entry {
-    const char *key;     /* fields, ended by a zero byte */
+    const char *key;     /* the fields, one on each line (cache.h); ends with a zero byte */
     const char *payload; /* ends with a newline */
     size_t payload_bytes;
 };
@@ -41,18 +41,19 @@ void bundle_take(struct neso_kernel *k, const struct func *f);
 /* Like bundle_take, for a kernel of neso_module_from_bundle, which has no source: k->name and k->options select the
  * entry. */
 void bundle_find(struct neso_kernel *k);
-/* Lists the signatures that the bundle has for k's name and options. */
+/* Appends the signatures that the bundle has for k's name and options, one on each line. */
 void bundle_signatures(struct neso_kernel *k, struct text *out);
-/* Returns name number `index` in the list of the names of the bundle's kernels, which contains each name once; NULL
- * past the end. */
+/* Returns name number `index` (from 0) of the list of the kernels' names, in which each name occurs once;
+ * NULL past the end. */
 const char *bundle_kernel(const struct neso_module *m, size_t index);
 /* Returns the choice of autotuning (*length bytes) that the context's bundle has for a key (see host/tune.c). If
  * there is none, reports an error and returns NULL. */
 const char *bundle_choice(struct neso_module *m, const char *key, size_t *length);
-/* Appends the record of a choice for the key. */
+/* Appends the record of a choice of autotuning for a key. */
 void bundle_choice_record(const char *key, const char *choice, struct text *out);
 
-/* Reads a variant of k, where k itself was read from a bundle. Returns false if the bundle has no such variant. */
+/* Reads a variant of a kernel k that was read from a bundle. Returns false if the bundle has no such variant.
+ * Any thread may call this function, outside guard. */
 bool bundle_variant(const struct neso_kernel *k, enum variant which, struct arena *a, struct text *ptx, struct ptx_info *info);
 
 #endif

@@ -6,9 +6,9 @@
  *
  * A writer writes a temporary file and renames it, so that a reader sees a whole entry or none, even if other
  * processes write or a writer is killed. A reader accepts a file only if it begins with the key and ends with the
- * right digest. A reader updates the file's time stamp, so the oldest entries are the least recently used. From time
- * to time a writer removes temporary files of killed writers, and the oldest entries until the folder's size is within
- * its limit. */
+ * right digest. A reader updates the file's time stamp, so the entries with the oldest time stamps are the
+ * least recently used. From time to time a writer removes temporary files of killed writers. It then removes
+ * the oldest entries until the total size of the entries is within the limit. */
 #include "runtime/cache.h"
 
 #include <dirent.h>
@@ -44,8 +44,8 @@ size_t cache_size(const struct disk_cache *c, const char *key)
     return (size_t)s.st_size;
 }
 
-/* Reads the whole file, which must have `bytes` bytes, and sets its time stamp to now, which marks it as the most
- * recently used. */
+/* Reads the whole file, which must have `bytes` bytes, and sets the file's time stamp to the current time.
+ * This marks the file as the most recently used one. */
 static bool read_all(const char *path, char *to, size_t bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -101,13 +101,14 @@ static bool ends_with(const char *s, const char *end)
 }
 
 struct census {
-    size_t bytes;
+    size_t bytes;                          /* the total size of the entries */
     long oldest_second, oldest_nanosecond; /* time stamp of the oldest entry */
+    /* the file name of the oldest entry; "": there are no entries */
     char oldest[NAME_DIGITS + sizeof ending];
 };
 
-/* Sets `out` to the number, the total size and the oldest time stamp of the entries. Also removes the temporary
- * files of writers that no longer run. */
+/* Sets `out` to the total size of the entries and to the oldest entry. Also removes temporary files that are
+ * older than UNFINISHED_SECONDS, because their writers no longer run. */
 static void take_census(const struct disk_cache *c, struct census *out)
 {
     DIR *folder = opendir(c->folder);
@@ -135,7 +136,8 @@ static void take_census(const struct disk_cache *c, struct census *out)
     closedir(folder);
 }
 
-/* Removes the oldest entries. A reader that has opened a removed file can still read all of it. */
+/* Removes the oldest entries until the total size is within the limit. A reader that has opened a removed
+ * file can still read all of this file. */
 static void make_room(const struct disk_cache *c)
 {
     char path[PATH_MAX];
@@ -186,7 +188,8 @@ static bool write_entry(int fd, const char *key, const void *payload, size_t byt
     return write_all(fd, sum, sizeof sum);
 }
 
-/* Opens a temporary file in the folder of the entries. */
+/* Opens a new temporary file in the folder of the entries; creates the folder if it does not exist. Returns
+ * -1 on failure. */
 static int open_unfinished(const struct disk_cache *c, char path[PATH_MAX])
 {
     for (int attempt = 0; attempt < 2; attempt++) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* cache.h: declares the disk cache of compiled kernels, and the digest that detects damaged entries. The key of an
- * entry contains everything on which the compiled kernel depends.
+/* cache.h: declares the disk cache of compiled kernels, and the digest that detects damaged entries. An entry
+ * consists of a key, which contains everything on which the compiled kernel depends, and a payload, the
+ * compiled kernel.
  *
- * A key is text with one field on each line, "name value\n"; the keys of one kind of entry have the same names
- * in the same order. Any number of threads and processes may use one folder at the same time. No function of
- * cache.c calls longjmp or keeps state between calls. */
+ * A key is text with one field on each line, "name value\n". All keys of one kind of entry have the same
+ * field names in the same order. Any number of threads and processes may use one folder at the same time. No
+ * function of cache.c calls longjmp or keeps state between calls. */
 #ifndef NESO_RUNTIME_CACHE_H
 #define NESO_RUNTIME_CACHE_H
 
@@ -31,8 +32,8 @@ const char *cache_read(const struct disk_cache *c, const char *key, void *memory
 /* Stores a payload as the entry of the key. Reports no error if a write fails: the cache then lacks the entry. */
 void cache_write(const struct disk_cache *c, const char *key, const void *payload, size_t bytes);
 
-/* Sets `nearest` to the key of the entry that has the most fields in common with `key`. Ignores entries whose first
- * field differs from that of `key`. Returns false if no entry remains. */
+/* Sets `nearest` to the entry's key that has the most fields in common with `key`. Ignores keys whose first
+ * field differs from the first field of `key`. Returns false if no key remains. */
 bool cache_nearest(const struct disk_cache *c, const char *key, char nearest[CACHE_KEY_MOST]);
 /* A field of a key: its name ends at the first blank, its value at the newline. cache_field_next moves *at to
  * the next field, and returns false at the end. */
@@ -54,7 +55,8 @@ enum { DIGEST_BYTES = 32 };
 void digest_init(struct digest *d);
 void digest_add(struct digest *d, const void *p, size_t bytes);
 void digest_end(struct digest *d, unsigned char out[DIGEST_BYTES]);
-/* Writes the first `digits` (at most 64) hexadecimal digits of the digest, and a terminating zero. */
+/* Writes the first `digits` (at most 64) hexadecimal digits of the SHA-256 of p to `out`, and a terminating
+ * zero. */
 void digest_text(const void *p, size_t bytes, int digits, char *out);
 
 #endif

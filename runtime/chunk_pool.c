@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* chunk_pool.c: implements the pool (see chunk_pool.h) as a list. All arenas grow through the same sizes, so a kept chunk
- * is reused only for an allocation of exactly its size. */
+/* chunk_pool.c: implements the pool (see chunk_pool.h) as a list. The chunks of every arena have the same
+ * sequence of sizes. So it suffices to reuse a kept chunk only for an allocation of exactly its size. */
 #include "runtime/chunk_pool.h"
 
 /* The header that the pool writes at the start of a kept chunk. */

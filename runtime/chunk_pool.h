@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* chunk_pool.h: keeps freed chunks of arenas for the next arena.
+/* chunk_pool.h: keeps the freed chunks of arenas for later arenas. A chunk is a piece of memory that an arena
+ * allocates.
  *
- * Without the pool, free() returns a chunk of a megabyte to the operating system, which then has to map and clear new
- * pages for the next compilation. These operations took 40 % of the time from source to PTX. */
+ * Without the pool, free() would return a chunk of a megabyte to the operating system, which would then have
+ * to map and clear new pages for the next compilation. This took 40 % of the time from source to PTX. */
 #ifndef NESO_RUNTIME_CHUNK_POOL_H
 #define NESO_RUNTIME_CHUNK_POOL_H
 
@@ -14,7 +15,7 @@ struct chunk_pool {
     const struct memory *below; /* allocates the chunks; must outlive the pool */
     struct pooled_chunk *top;   /* the kept chunks, the last freed first */
     size_t kept_bytes;
-    size_t limit_bytes; /* limit of the kept chunks together; 0: the pool keeps nothing */
+    size_t limit_bytes; /* limit of kept_bytes; 0: the pool keeps nothing */
 };
 
 /* Returns a kept chunk of this size, or else allocates a new one. Returns NULL if pool->below has no memory even after

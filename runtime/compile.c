@@ -2,11 +2,11 @@
 /* compile.c: compiles a kernel from its specialization to its texts, stage by stage, and implements the
  * functions of neso.h on compiled kernels.
  *
- *     spec ──trace──► IR ──opt──► scheduled IR ──codegen──► PTX, info ──► plan
- *      or an IR file's kernel ─┘
+ *     spec ──trace──► IR ──opt──► scheduled IR ──codegen──► PTX, ptx_info ──► launch plan
+ *     IR file ──parse─┘
  *
- * The first compilation of a kernel ends at the stage of the requested text, and stores this text. Passes change
- * the IR in place, so for each other text the kernel is compiled again from the start. */
+ * The first compilation of a kernel ends at the stage of the requested text, and stores this text. Passes
+ * change the IR in place, so neso compiles the kernel again from the start for each other text. */
 #include "runtime/runtime.h"
 
 #include "opt/passes.h"
@@ -77,7 +77,8 @@ static bool is_valid(struct diag *d, const struct func *f)
     return false;
 }
 
-/* Parses the kernel of an IR file into a separate IR module. Returns NULL after an error, which it reports. */
+/* Parses an IR file into k->ir, and returns the kernel with k's name. If k's options give a target or
+ * num_warps, sets them in the kernel. Returns NULL after an error, which it reports. */
 static struct func *parse_ir(struct neso_kernel *k)
 {
     struct diag *d = &k->module->diag;
@@ -289,11 +290,12 @@ static void plan_variants(const struct neso_kernel *k, struct text *out)
     }
 }
 
-/* Prints the launch plan as JSON, for programs that launch the PTX themselves. Such a program must check the promises
- * of the signature at every launch. The program may launch CTAs in pairs if the grid's size along axis 0 is a multiple
- * of "pairs". If "grid" is "persistent", the program launches "ctas_per_sm" CTAs for each SM; the CTAs may then form
- * pairs if the total number of program instances is a multiple of "pairs". If a guard fails or a tensor map cannot be
- * encoded, the program must launch the last variant, which has no guards and no maps. */
+/* Prints the launch plan as JSON, for launchers that do not call neso_launch. Such a launcher must check the
+ * promises of the signature at every launch. If "pairs" is not 0 and the grid's size along axis 0 is a
+ * multiple of it, the launcher may launch CTAs in pairs. If "grid" is "persistent", the launcher launches
+ * "ctas_per_sm" CTAs for each SM; for pairs, the total number of program instances must then be a multiple of
+ * "pairs". If a guard fails or a tensor map cannot be encoded, the launcher must launch the last variant,
+ * which has no guards and no maps. */
 static void make_plan(struct neso_kernel *k, const char *name, const struct target *target, struct text *out)
 {
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", name, target->name);
@@ -403,8 +405,8 @@ static void make_portable(struct neso_kernel *k, neso_text which, struct text *o
     keep(k, which, out);
 }
 
-/* Returns whether the context may make the text. A context that uses a bundle compiles nothing, so it makes only texts
- * that need no passes. */
+/* Returns whether the context may make the text. A context that uses a bundle compiles nothing: it makes only
+ * texts that need no passes, and reads the PTX from the bundle. */
 static bool is_without_compiling(const struct neso_kernel *k, neso_text which)
 {
     if (k->module->is_bundle)
@@ -508,7 +510,7 @@ static void make_asked(void *arg)
 {
     struct asking *a = arg;
     a->kernel->options.note = NULL;
-    /* the caller asked for dumps and times only of the first compilation */
+    /* the caller requested dumps and times of the first compilation only */
     a->kernel->options.write = NULL;
     kernel_make(a->kernel, a->which);
 }
@@ -557,7 +559,7 @@ static const struct target *find_target(struct neso_kernel *k)
     return NULL;
 }
 
-/* Checks num_warps and the other options of k->options, and sets them and the target in k->spec. Returns false
+/* Checks the options in k->options, such as num_warps, and sets them and the target in k->spec. Returns false
  * after an error, which it reports. */
 static bool spec_options(struct neso_kernel *k)
 {
@@ -602,13 +604,15 @@ static const char *kernel_names(const struct neso_module *m, struct arena *a)
     return t.s;
 }
 
-/* A search for the reason why a kernel is not found. The kernel may be defined inside a class or function, or its
- * decorator or the kernel itself may be imported from a module that was not found. */
+/* A search for the reason why a kernel is not found. The kernel may be defined inside a class or function. Or
+ * the kernel or its decorator may be imported from a module that was not found. */
 struct search {
     struct neso_module *module;
-    const char *name; /* NULL for any kernel */
+    const char *name; /* the kernel's name; NULL for any kernel */
+    /* the kernel's function, the class or function that contains it, and the import of `imported`; each is
+     * NULL until it is found */
     const struct ast *def, *inside, *import;
-    const char *imported; /* a name from an import that was not found */
+    const char *imported; /* the kernel or its decorator, if its import failed; else NULL */
 };
 
 static const char *root_of(const struct ast *x)
@@ -624,7 +628,8 @@ static bool is_unknown(const struct search *s, const char *name)
     return x && obj_is_unknown(x);
 }
 
-/* Examines a function whose decorator is, or was probably meant to be, @triton.jit. */
+/* Records the function n as the kernel if the import of its decorator failed, or if it has the decorator
+ * @triton.jit and is inside a class or function. */
 static void look_at_def(struct search *s, const struct ast *n, const struct ast *inside)
 {
     if (s->name && strcmp(n->def.name, s->name) != 0)
@@ -650,7 +655,7 @@ static void look(struct search *s, const struct ast *n, const struct ast *inside
         look(s, c, n->kind == AST_def || n->kind == AST_class ? n : inside);
 }
 
-/* Finds the statement that should have imported a name. */
+/* Finds the statement that should have imported s->imported. */
 static void look_for_import(struct search *s, const struct ast *n, const struct ast *statement)
 {
     if (n->kind == AST_import || n->kind == AST_import_from)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* compiled_kernel.c: implements compiled kernels as objects of host programs, which a launch and kernel.warmup(...)
- * return.
+/* compiled_kernel.c: implements the objects that represent compiled kernels in host programs. A launch and
+ * kernel.warmup(...) return such an object.
  *
  *     k = add.warmup(x, y, n, BLOCK=512, grid=(1,))      compiles without launching
  *     k.asm['ptx']  k.n_regs  k.n_spills  k.metadata.shared
@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* The reported number of registers if no driver has assembled the kernel and neso has not counted its registers. The
- * number is not 0, because programs divide by it. */
+/* The number of registers that n_regs has if no driver has assembled the kernel and neso has not counted its
+ * registers. This number is not 0, because programs divide by it. */
 enum { REGISTERS_USUAL = 32 };
 
 static struct neso_kernel *kernel_of(const struct obj *self)
@@ -104,8 +104,9 @@ static struct obj *metadata_get(struct eval *e, struct obj *self, const char *na
 
 static const struct native_class metadata_class = {.name = "KernelMetadata", .getattr = metadata_get};
 
-/* Loads the kernel, and returns the number of registers or of spilled words of a thread, as the driver reports it.
- * Without a driver, returns neso's own count of registers (if there is none, REGISTERS_USUAL) or 0 spills. */
+/* Loads the kernel, and returns a number that the driver reports for a thread: its spilled 4-byte words if
+ * `spills`, else its registers. Without a driver, returns 0 spills, or neso's own count of registers (if
+ * there is none, REGISTERS_USUAL). */
 static struct obj *resource(struct eval *e, struct neso_kernel *k, bool spills, struct loc at)
 {
     struct fault f;
@@ -147,8 +148,9 @@ struct launcher {
     struct obj *grid;
 };
 
-/* Returns the arguments of a call for all parameters, in order. For a constant that the call omits, adds the value
- * for which the kernel was compiled. */
+/* If a call passes a positional argument for each parameter that is not a constant, and no others, returns
+ * the arguments with the constants' values inserted, for which the kernel was compiled. Otherwise returns the
+ * arguments unchanged. */
 static struct args filled(struct eval *e, const struct spec *spec, const struct args *args)
 {
     int nconst = 0, given = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* digest.c: computes SHA-256 (FIPS 180-4). The digests name the entries of the cache, and reveal damaged entries. */
+/* digest.c: computes SHA-256 (FIPS 180-4). Digests name the files of cache entries, and reveal damaged
+ * entries. */
 #include "runtime/cache.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* help.c: prints the compiler's tables as help text, so that no list is maintained by hand. */
+/* help.c: prints the compiler's tables as help text, so that no help text is maintained by hand. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/runtime.h"
 
@@ -174,7 +174,7 @@ static void help(void *arg)
     diag_error(&h->module->diag, (struct loc){0}, ERR_unknown_topic, h->topic, out.s);
 }
 
-/* The text is in the arena of a module that the context keeps until its next call. */
+/* The text is in the arena of a new module, which the context keeps until the next call. */
 neso_status neso_help(neso_context *context, const char *topic, const char **text)
 {
     *text = "";

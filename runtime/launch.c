@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.c: loads and launches compiled kernels. The first launch that needs a kernel's code loads it. neso_launch
- * checks that the arguments keep the promises of the signature, and packs the arguments. This file also implements the
- * functions of neso.h on devices.
+/* launch.c: loads and launches compiled kernels. The first launch that needs a kernel's code loads this code.
+ * neso_launch checks that the arguments keep the promises of the signature, and packs the arguments. This
+ * file also implements the functions of neso.h on device memory, streams and counts.
  *
  *     args[0] ─► 0x7f..00 (*fp32:16, checked)  ┐
  *     args[1] ─► 98432    (i32:16, checked)    ├─► values[], 8 bytes each ─► device
@@ -17,7 +17,7 @@
 
 /* -- machine code made ahead of time -- */
 
-/* An element of the list of machine codes (neso_kernel_load_code). */
+/* A machine code that the caller gave (neso_kernel_load_code), as an element of the list k->codes. */
 struct machine_code {
     struct machine_code *next;
     size_t bytes; /* size of the allocation */
@@ -168,9 +168,9 @@ bool kernel_run(struct neso_kernel *k, const struct launch *l, struct fault *f)
 static uint64_t read_value(const void *from, int bytes)
 {
     uint64_t value = 0;
-    /* Copies into the first bytes of `value`. These are the low bytes, because every machine with a GPU driver is
-     * little-endian. In each case, the size is a constant, so that the C compiler generates one instruction for the
-     * copy. */
+    /* Copies into the first bytes of `value`. These are the low bytes, because every machine with a GPU
+     * driver is little-endian. For the usual sizes, the size of the copy is a constant, so that the C
+     * compiler generates one instruction for the copy. */
     switch (bytes) {
     case 4: memcpy(&value, from, 4); break;
     case 8: memcpy(&value, from, 8); break;
@@ -210,9 +210,9 @@ static bool launch_values(struct neso_kernel *k, struct launch *l, const void *c
     return kernel_launch(k, l, f);
 }
 
-/* Fills the caller's error. The message contains the source location, if it is known, and the tag: "scale.py:6:29:
- * error: access out of bounds in program (3, 0, 0): ... [out-of-bounds]". If the text is too long, its end is cut off,
- * but the tag stays whole. */
+/* Fills in the caller's error. The message consists of the source location (if it is known), the text and the
+ * tag: "scale.py:6:29: error: access out of bounds in program (3, 0, 0): ... [out-of-bounds]". If the text is
+ * too long, its end is cut off, but the tag stays whole. */
 static void error_set(struct neso_error *error, const struct neso_kernel *k, const struct fault *f)
 {
     char text[sizeof f->detail + 100], tag[40];
@@ -232,8 +232,8 @@ static void error_set(struct neso_error *error, const struct neso_kernel *k, con
     snprintf(error->message + n, room - n, "%.*s [%s]", (int)(room - n - length - 4), text, tag);
 }
 
-/* Launches under the limits of the context. Fills in a copy of `how`, which has the members of the launch that do not
- * come from the other arguments. */
+/* Launches the kernel under the limits of the context. `how` has the stream and the receiver of a capsule;
+ * start sets the other members of the launch, in a copy of `how`. */
 static neso_status start(neso_kernel *kernel, const uint32_t grid[3], const struct launch *how,
                          const void *const *args, const neso_launch_options *options, neso_error *error)
 {
@@ -305,7 +305,8 @@ static neso_status report(struct neso_context *c, bool good, const struct fault 
     return good ? NESO_OK : report_fault(c, f);
 }
 
-/* Begins a call and returns the context's device; NULL if there is none. */
+/* Begins a call, and returns the context's device. If there is none, returns NULL, and sets f to a fault
+ * whose message ends in `what`. */
 static struct device *begin(struct neso_context *c, const char *what, struct fault *f)
 {
     report_begin(c);

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* launch_plan.c: executes the launch plan of a kernel: checks its guards and encodes its tensor maps. If a guard
- * fails or a map cannot be encoded, launches a fallback: the kernel, compiled with fewer maps and guards, or
- * without any.
+/* launch_plan.c: launches a kernel by its launch plan (ir/plan.h): checks the guards and encodes the tensor
+ * maps. If a guard fails or a map cannot be encoded, launches a fallback: code of the kernel that is compiled
+ * with fewer maps and guards, or with none.
  *
  *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► maps of 128 bytes, cached for equal launches
- *                              │ an extent of 0, a stride that is not a multiple of 16 bytes, a guard below 0
+ *                              │ if an extent is 0, a stride no multiple of 16 bytes, or a guard below 0
  *                              ├─► maps of padded copies of the arrays (padded_maps.c)
- *                              └─► a fallback: the same kernel, compiled without maps for stores, or, if that does
- *                                  not suffice, without any maps; the first launch that needs it compiles it
+ *                              └─► a fallback without maps for stores, or, if that does not suffice, without
+ *                                  any maps; the first launch that needs a fallback compiles it
  *
- * Two more variants may exist. If a grid has no more programs than the GPU has SMs, the launcher uses the variant in
- * which each CTA runs one program. If a grid has more programs than the GPU can hold CTAs, and the GPU can hold more
- * CTAs that lack the producer's warp, the launcher uses the variant without a producer.
+ * Fallbacks are variants of the kernel (opt/variants.h); two more variants may exist. If a grid has no more
+ * programs than the GPU has SMs, the launcher uses the variant in which each CTA runs one program. Another
+ * variant lacks the producer, a warp that only copies tiles to shared memory for the other warps. The
+ * launcher uses this variant if the grid has more programs than the GPU can hold CTAs with a producer, and
+ * the GPU can hold more CTAs without one.
  *
- * The maps of recent launches are kept in slots, which threads read without a lock, so launches do not wait for
- * each other. Each slot has a sequence count, which is odd while a thread writes to the slot:
+ * The maps of recent launches are kept in slots. Threads read the slots without a lock, so launches do not
+ * wait for each other. Each slot has a sequence count, which is odd while a thread writes to the slot:
  *
  *     reader: count even ── compare, copy ── count unchanged: the copy is valid
  *     writer: count even ─► odd (if another thread writes: give up) ── write ── even
@@ -28,15 +30,16 @@
 
 enum { VALUES_MOST = 48, SLOTS = 64, WARP = 32 };
 
-/* The slots of one kernel. Each of the SLOTS slots contains, in this order: the sequence count, the values from
- * which the maps are computed (the arguments, then the grid), whether the maps could be encoded, and the maps. */
+/* The slots of a kernel or of one of its variants. Each of the SLOTS slots contains, in this order: the
+ * sequence count, the values from which the maps are computed (the arguments, then the grid), whether the
+ * maps could be encoded, and the maps. */
 struct map_cache {
     size_t bytes;
     int nvalues, slot_words;
     _Atomic uint64_t words[];
 };
 
-/* A fallback: the kernel, compiled without some passes. */
+/* A variant of the kernel: its code when it is compiled without some passes. */
 struct fallback {
     enum variant which;
     enum rows rows; /* the alignment of rows for which the fallback is compiled */
@@ -53,7 +56,7 @@ struct fallback {
 struct candidate {
     const struct ptx_info *info;
     struct map_cache *_Atomic *maps;
-    void *loaded;
+    void *loaded; /* NULL: the kernel's own code, which may not be loaded yet */
 };
 
 bool has_plan(const struct neso_kernel *k)
@@ -146,7 +149,9 @@ static bool has_variants(const struct neso_kernel *k)
     return k->fallback_source.ir || k->entry;
 }
 
-/* Makes the PTX of a variant, or reads it from the bundle; NULL if there is no memory. */
+/* Compiles a variant to PTX, or reads its PTX from the bundle. Returns NULL if k has no variants, or if there
+ * is no memory. After other failures, the result has is_missing set, made.is_full set, or errors in
+ * made.diag. */
 static struct fallback *fallback_new(struct neso_kernel *k, enum variant which, enum rows rows,
                                      struct budget *budget)
 {
@@ -188,7 +193,8 @@ void plan_each_variant(struct neso_kernel *k,
     }
 }
 
-/* Returns how many CTAs fit on an SM with the registers that the assembler gave to loaded code; 0: unknown. */
+/* Returns how many CTAs with this number of threads and of bytes of shared memory fit on an SM, if their
+ * threads have as many registers as the assembler gave to the code `loaded`; 0: unknown. */
 static int ctas_of(const struct neso_kernel *k, void *loaded, int threads, int shared_bytes)
 {
     int regs, local;
@@ -227,8 +233,9 @@ static struct fallback *make_fallback(struct neso_kernel *k, enum variant which,
     return NULL;
 }
 
-/* Returns a fallback; the first launch that needs the fallback compiles it. Returns NULL if the fallback is not
- * loaded. */
+/* Returns the variant `which`, compiled for rows with the alignment `rows`. The first launch that needs it
+ * compiles and loads it. If it cannot be loaded or would be useless, returns NULL; f then has the reason,
+ * unless it would be useless. */
 static struct fallback *fallback_for_rows(struct neso_kernel *k, enum variant which, enum rows rows,
                                           const struct launch *l, struct fault *f)
 {
@@ -253,8 +260,8 @@ static struct fallback *fallback_of(struct neso_kernel *k, enum variant which, c
     return fallback_for_rows(k, which, ROWS_any, l, f);
 }
 
-/* Launches the fallback without maps and guards. If the rows of the launch's arrays are aligned to 8 or 4 bytes and
- * the signature does not promise this, launches the fallback that is compiled for this alignment. */
+/* Launches the fallback without maps and guards. If the rows of the launch's arrays are aligned to 8 or 4
+ * bytes and the signature does not promise this, the fallback is compiled for this alignment, if possible. */
 static bool launch_general(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
     const struct launch_traits t = plan_traits(&k->info);
@@ -303,7 +310,7 @@ static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const 
 static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate *v, int nvalues)
 {
     struct memory *mem = &k->module->context->mem;
-    /* 2 words: the sequence count, and whether guards and maps succeeded */
+    /* the 2 words are the sequence count, and whether the guards hold and the maps could be encoded */
     int slot_words = 2 + nvalues + v->info->nmaps * (MAP_BYTES / 8);
     size_t bytes = sizeof(struct map_cache) + sizeof(uint64_t) * SLOTS * (size_t)slot_words;
     pthread_mutex_lock(&k->lock);
@@ -319,8 +326,10 @@ static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate 
     return c;
 }
 
-/* Reads have acquire order and writes have release order. So if a reader reads a word that a writer has written, it
- * also sees the odd sequence count of this writer, or a later count. */
+/* If the slot has the result of a launch with these values, sets *fulfilled and `maps` to the result, and
+ * returns true. Reads have acquire order and writes have release order. So if a reader reads a word that a
+ * writer has written, the reader's last load of the sequence count gets the writer's odd count or a later
+ * count. */
 static bool read_slot(const struct map_cache *c, const _Atomic uint64_t *slot, const uint64_t *values,
                       uint64_t *fulfilled, uint64_t *maps)
 {
@@ -388,10 +397,10 @@ static bool find_maps(struct neso_kernel *k, const struct candidate *v, const st
     return fulfilled;
 }
 
-/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs (as clusters of two). A grid has no
- * pairs if it has at most one program for each SM. For a persistent kernel, a grid has no pairs if it has at most one
- * program for each resident CTA. The two CTAs of a pair start and end together, which costs time. In so small a grid,
- * pairs save no time. */
+/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs (as clusters of two). There
+ * are no pairs if the grid has at most one program for each SM, or, for a persistent kernel, at most one
+ * program for each resident CTA: the two CTAs of a pair start and end together, which costs time, and in so
+ * small a grid, pairs save no time. */
 static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
     enum { ROWS_MOST = 65535 };
@@ -411,12 +420,14 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
     l->grid[2] = 1;
 }
 
-/* Returns the variant without a producer if more of its CTAs than of k's CTAs fit on an SM, and the grid has programs
- * for the additional CTAs; otherwise NULL. Compiles the variant only under three conditions: at least two CTAs of k
- * fit on an SM; registers, not shared memory, limit their number; and one warp fewer frees enough registers for one
- * more CTA. If only one CTA of k fits, the tiles are so large that the variant may spill. If shared memory is the
- * limit, the buffers of the pipeline are large, and the threads that compute would take longer to fill them than the
- * producer: attention backward (D = 128, causal, 64x64) took 650 us instead of 510. */
+/* Returns the variant without a producer if more CTAs of this variant than of k fit on an SM, and the grid
+ * has programs for the additional CTAs; otherwise NULL. Compiles the variant only under three conditions: at
+ * least two CTAs of k fit on an SM; the number of CTAs on an SM is limited by registers, not by shared
+ * memory; and without the producer's warp, one more CTA would have enough registers. If only one CTA of k
+ * fits, the tiles are so large that the variant may spill registers. If shared memory is the limit, the
+ * buffers of the pipeline are large, and the threads that compute would take longer to fill them than the
+ * producer takes: without a producer, attention backward (D = 128, causal, 64x64) took 650 us instead of
+ * 510. */
 static struct fallback *without_producer(struct neso_kernel *k, const struct launch *l, uint64_t programs)
 {
     struct fault ignored;
@@ -438,9 +449,10 @@ static struct fallback *without_producer(struct neso_kernel *k, const struct lau
     return NULL;
 }
 
-/* Chooses the variant for a launch. Each kernel may have a variant in which each CTA runs one program and CTAs form no
- * pairs. If the grid has at most as many programs as the GPU has SMs, chooses this variant, because its CTAs start
- * faster. Otherwise chooses the variant without a producer, if without_producer returns it. */
+/* Chooses the code for a launch. A kernel may have a variant in which each CTA runs one program and CTAs form
+ * no pairs. If the grid has at most as many programs as the GPU has SMs, chooses this variant, because its
+ * CTAs start faster. Otherwise chooses the variant that without_producer returns, or, if that is NULL, the
+ * kernel's own code. */
 static struct candidate choose_variant(struct neso_kernel *k, const struct launch *l)
 {
     struct fault ignored;
@@ -456,8 +468,8 @@ static struct candidate choose_variant(struct neso_kernel *k, const struct launc
              : (struct candidate){&k->info, &k->maps, NULL};
 }
 
-/* Makes the tensor maps of a launch of variant v; some maps may describe padded copies of arrays. Returns false if
- * a guard of v fails or a map cannot be made. */
+/* Makes the tensor maps for a launch of v; some maps may describe padded copies of arrays, which are in
+ * *workspace. Returns false if a guard of v fails or a map cannot be made. */
 static bool fulfils(struct neso_kernel *k, const struct candidate *v, const struct launch *l, map_words *maps,
                     uint64_t *workspace)
 {
@@ -465,8 +477,9 @@ static bool fulfils(struct neso_kernel *k, const struct candidate *v, const stru
            (find_maps(k, v, l, maps) || padded_maps(k, v->info, l, maps, workspace));
 }
 
-/* Replaces *v by a variant that more launches can use. If *v has maps, this is the variant without maps for stores.
- * Otherwise, it is the variant in which loops may run more than once. Returns false if there is no such variant. */
+/* Replaces *v by a variant that more launches can use. If *v has maps, the new variant has no maps for
+ * stores. Otherwise, loops of the new variant may run more than once. Returns false if there is no such
+ * variant. */
 static bool take_weaker(struct neso_kernel *k, struct candidate *v, const struct launch *l)
 {
     struct fault ignored;

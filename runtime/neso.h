@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* neso.h: the public API of neso: a C library that compiles Triton kernels to PTX, without Python or LLVM,
- * and launches them.
+/* neso.h: the public API of neso, a C library that compiles Triton kernels to PTX without Python or LLVM, and
+ * launches them. In this example, options.signature is "*fp32:16, *fp32:16, *fp32:16, i32, 1024":
  *
  *     neso_module_from_source(ctx, "add.py", text, length, &module);
- *     neso_kernel_compile(module, "add", &options, &kernel);  signature "*fp32:16, *fp32:16, *fp32:16, i32, 1024"
+ *     neso_kernel_compile(module, "add", &options, &kernel);
  *     neso_launch(kernel, grid, stream, args, &error);
  *
- * Results. A function that can fail returns a status. The context keeps the messages of a failed call until the next
- * call on the context. neso_error_text returns the messages as text, and neso_diagnostic_get returns them as data.
- * neso_launch, which any thread may call, writes its message into the caller's neso_error instead.
+ * Results. A function that can fail returns a status. The context keeps the messages of a call until the next
+ * call on the context, or on one of its modules or kernels. neso_error_text returns the messages as text, and
+ * neso_diagnostic_get returns them as data. The functions with a parameter `error`, such as neso_launch,
+ * write their message to `error` instead, because any thread may call them.
  *
- * Ownership. The caller owns each object that a function whose name ends in `_create`, `_from_...`, `_compile` or
- * `_read` returns, and releases it by the `_release` function of its type. A kernel keeps its module alive, and a
- * module keeps its context alive, so objects may be released in any order. A returned string belongs to the object on
- * which the function was called. The string lives as long as this object, unless the function's comment states
- * otherwise.
+ * Ownership. neso_context_create, neso_module_from_..., neso_kernel_compile and neso_capsule_read create
+ * objects. The caller owns each object, and releases it by the `_release` function of its type. A kernel
+ * keeps its module alive, and a module keeps its context alive, so objects may be released in any order. A
+ * returned string belongs to the object that was passed to the function, and lives as long as this object,
+ * unless the function's comment states otherwise.
  *
- * Threads. Different contexts are independent. Only one thread at a time may use a context and its modules and
- * kernels. But any number of threads may call neso_launch on one kernel at the same time. The library has no global
- * state.
+ * Threads. Different contexts are independent. Only one thread at a time may use a context and its modules
+ * and kernels. But any number of threads may call neso_launch, and other functions with a parameter `error`,
+ * on one kernel at the same time. The library has no global state.
  *
- * The library never prints, exits or reads the environment. The library opens files only in the folder of the disk
- * cache (neso_context_options.cache). The library loads the CUDA driver (dlopen) when a context uses a GPU or the
- * caller lists GPUs. If cuBLAS is installed, the library also loads cuBLAS, for the large or timed matrix products
- * that a program computes on a GPU. Most structures start with a member `size`, so that later versions can extend the
- * structures. The caller sets `size` to sizeof the structure. An option with the value 0 selects the default. */
+ * The library never prints, ends the process or reads the environment. It opens files only in the folder of
+ * the disk cache (neso_context_options.cache). It loads the CUDA driver (dlopen) when a context uses a GPU or
+ * the caller lists GPUs. If cuBLAS is installed, the library also loads it, for large or timed matrix
+ * products that the host code of a program computes on a GPU. Most structures start with a member `size`, so
+ * that later versions can add members. The caller sets `size` to sizeof the structure. An option with the
+ * value 0 selects the default. */
 #ifndef NESO_H
 #define NESO_H
 
@@ -50,7 +52,7 @@ typedef struct neso_capsule neso_capsule; /* one launch of a kernel, with all da
 
 typedef enum neso_status {
     NESO_OK,
-    NESO_INVALID,       /* the input is wrong: the diagnostics show where */
+    NESO_INVALID,       /* the input is wrong; the messages show where */
     NESO_FAILED,        /* a program raised an exception, or an assertion failed */
     NESO_NO_DEVICE,     /* there is no driver or GPU, or the context has no device */
     NESO_DRIVER,        /* the CUDA driver returned an error: see neso_driver_code */
@@ -65,8 +67,8 @@ typedef enum neso_status {
 #define NESO_VERSION_MINOR 1
 #define NESO_VERSION_PATCH 0
 #define NESO_VERSION_NUMBER (NESO_VERSION_MAJOR * 10000 + NESO_VERSION_MINOR * 100 + NESO_VERSION_PATCH)
-/* These functions return the version of the library in use: as text ("0.1"), and as a number in the format of
- * NESO_VERSION_NUMBER (100). */
+/* neso_version returns the version of the library in use as text ("0.1"). neso_version_number returns it as a
+ * number in the format of NESO_VERSION_NUMBER (100 for 0.1.0). */
 NESO_API const char *neso_version(void);
 NESO_API int neso_version_number(void);
 /* Returns the name of a status, for example "NESO_OK"; "?" for a number that is not a status. */
@@ -84,44 +86,49 @@ typedef struct neso_allocator {
 
 /* The events that neso_context_options.event receives. */
 typedef enum neso_event {
-    NESO_EVENT_COMPILED = 1, /* neso compiled a kernel to PTX: "scale-81ab... for sm_90a in 1.9 ms" */
+    /* neso compiled a kernel to PTX; the event's text is, for example:
+     * "scale-81ab... for sm_90a in 1.9 ms" */
+    NESO_EVENT_COMPILED = 1,
     NESO_EVENT_CACHED,       /* the PTX came from the cache */
     NESO_EVENT_BUNDLED,      /* the PTX came from the bundle */
-    NESO_EVENT_LOADED,       /* a device loaded the code; on a GPU, the driver also assembled it */
+    /* a device loaded the code; on a GPU, the driver assembled it first, unless the caller gave the cubin */
+    NESO_EVENT_LOADED,
     NESO_EVENT_COPIES        /* a launch copied matrices (see neso_launch); reported once for each kernel */
 } neso_event;
 
-/* The error of an exceeded limit has a tag. For memory_limit it is memory-limit, torch-memory (for a tensor) or
- * launch-memory (for a launch); for the other limits it is source-too-large, steps, ir-limit or time-limit. The error
- * shows the source location at which the limit was exceeded. If a limit of memory, IR or time is exceeded, the status
- * is NESO_OUT_OF_MEMORY. A program cannot catch an exceeded memory-limit or time-limit as an exception. The limits do
- * not count a GPU's own memory. A time limit does not interrupt kernels that run on a GPU. */
+/* If a call exceeds a limit of these options, it reports an error at the source location where this happened.
+ * The error's tag is memory-limit, torch-memory (for a tensor) or launch-memory (for a launch) for
+ * memory_limit, and source-too-large, steps, ir-limit or time-limit for the other limits. The status is
+ * NESO_OUT_OF_MEMORY for a limit of memory, IR or time. A program cannot catch the errors memory-limit and
+ * time-limit as exceptions. The memory limits do not count a GPU's own memory. A time limit does not
+ * interrupt kernels that run on a GPU. */
 typedef struct neso_context_options {
     size_t size;
     neso_allocator allocator; /* if its functions are NULL: malloc and free */
-    /* Limit in bytes for each of these: a module, a kernel, the temporary memory of a launch on a CPU, and a program
-     * with all its kernels, tensors and launches. 0: 1 GiB for a module or a kernel, no limit for launches and
-     * programs. */
+    /* The limit in bytes of the memory of each of these: a module, a kernel, a launch on a CPU, and a program
+     * with all its kernels, tensors and launches. 0: 1 GiB for a module or a kernel, no limit for launches
+     * and programs. */
     size_t memory_limit;
-    size_t source_limit;      /* limit in bytes of one source; 0: 16 MiB */
-    /* Limit of the number of statements that are executed to read a module or to trace a kernel. 0: 100 million. A
-     * limit other than 0 also applies to the number of statements of a program's host code, and, counted separately,
-     * to the number of steps of the program's kernels and tensor operations: one step is 1024 computed elements, or
-     * one instruction of a warp. */
+    size_t source_limit;      /* limit of the size of one source in bytes; 0: 16 MiB */
+    /* The limit of the number of statements that are executed to read a module or to trace a kernel. 0: 100
+     * million. A limit other than 0 also applies to the statements of a program's host code. Furthermore, it
+     * applies to the steps of one neso_launch on a CPU, and to the steps of all kernels and tensor operations
+     * of a program. One step is 1024 computed elements, or, in the emulator, one instruction of a warp. */
     int64_t step_limit;
-    int64_t ir_limit;         /* limit of IR operations created while compiling a kernel; 0: 1 million */
-    /* Approximate time limit of one call that reads, compiles, launches or runs. 0: no limit. */
+    int64_t ir_limit;         /* limit of the IR operations that compiling a kernel creates; 0: 1 million */
+    /* The approximate time limit in ms of one call that reads a module, compiles or launches a kernel, or
+     * runs a program. 0: no limit. */
     int64_t time_limit_ms;
     /* The folder of the disk cache of compiled kernels. The library copies the string, and creates the folder
      * when it first needs it. NULL: no cache. */
     const char *cache;
-    /* Approximate limit of the bytes in that folder. If the folder exceeds the limit, the least recently used entries
-     * are removed. 0: 256 MiB. */
+    /* The approximate limit in bytes of the size of that folder. If the folder exceeds the limit, neso
+     * removes the least recently used entries. 0: 256 MiB. */
     size_t cache_limit;
-    /* 1: compiling a kernel fails if the cache lacks its PTX. The message shows in which fields the key of the most
-     * similar entry differs. */
+    /* 1: compiling a kernel fails if the cache lacks its PTX. The message compares the kernel with the most
+     * similar entry: it shows in which fields (such as signature, options or source) they differ. */
     int cache_strict;
-    void *user; /* the argument of the following callbacks, each of which may be NULL */
+    void *user; /* the first argument of the callbacks below; each callback may be NULL */
     /* neso calls this function with a record of each compiled kernel and of each choice of autotuning. A record is a
      * text that identifies the kernel or choice; the command `neso bundle` and neso_bundle_check read it. A kernel
      * that cannot run on a GPU has no record. */
@@ -132,14 +139,16 @@ typedef struct neso_context_options {
      * returns a value other than 0, the call ends with NESO_CANCELLED, which a program cannot catch as an exception. A
      * kernel that runs on a GPU is not interrupted. */
     int (*cancelled)(void *user);
-    /* neso calls this function before each launch, to ask whether to make a capsule of the launch (see neso_capsule).
-     * The function returns 0 for no capsule; 1 for a capsule only if the launch fails or its check finds a difference;
-     * 2 for a capsule in any case. After 1 or 2, neso copies the memory to which the arguments point before the
-     * launch, and waits for the GPU after it. NULL: no capsules. */
+    /* neso calls this function before each launch, to ask whether to make a capsule of the launch (see
+     * neso_capsule). 0: no capsule; 1: a capsule only if the launch fails; 2: a capsule in any case. If the
+     * function returns 1 or 2, neso copies the memory to which the arguments point before the launch, and
+     * waits for the GPU after the launch. If a check finds a difference (neso_compile_options.check), neso
+     * makes a capsule whatever this function returns. NULL: no capsules. */
     int (*wants_capsule)(void *user, const char *kernel);
-    /* neso calls this function with each capsule, as the contents of a file of `length` bytes. If the capsule could not
-     * be made, `data` is NULL, and seen->text gives the reason. The launching thread calls this function and
-     * wants_capsule. */
+    /* neso calls this function with each capsule, both as the structure `seen` and as the contents `data` of
+     * a file of `length` bytes, which live until the function returns. If the capsule could not be made,
+     * `data` is NULL, and seen->text gives the reason. The launching thread calls this function and
+     * wants_capsule. NULL: no capsules. */
     void (*capsule)(void *user, const neso_capsule *seen, const void *data, size_t length);
 } neso_context_options;
 
@@ -149,10 +158,10 @@ NESO_API neso_status neso_context_create(const neso_context_options *options, ne
 NESO_API void neso_context_release(neso_context *context);
 
 /* Chooses where kernels run: on a GPU ("cuda", or with a number, "cuda:1"), or on the CPU in the interpreter
- * ("interpreter", which executes the traced IR) or in the emulator ("emulator", which executes the PTX). "best"
- * chooses "cuda" if there is a driver and a GPU, else the interpreter. Fails with NESO_INVALID while the context has
- * modules. `cuda_context` is the CUcontext in which kernels run, on the device to which it belongs; NULL: the primary
- * context of the GPU. */
+ * ("interpreter", which executes the traced IR) or in the emulator ("emulator", which executes the PTX).
+ * "best" or NULL chooses "cuda" if there is a driver and a GPU, else the interpreter. Fails with NESO_INVALID
+ * while the context has modules. `cuda_context` is the CUcontext in which kernels run; it also determines the
+ * GPU. If `cuda_context` is NULL, kernels run in the primary context of the named GPU. */
 NESO_API neso_status neso_context_use_device(neso_context *context, const char *device, void *cuda_context);
 /* neso_context_device returns the kind of the device ("cuda", "interpreter", "emulator", "none");
  * neso_context_device_text returns a description: "NVIDIA H200 (cuda:0, sm_90a)". */
@@ -161,10 +170,12 @@ NESO_API const char *neso_context_device_text(const neso_context *context);
 
 /* -- bundles: kernels compiled earlier, in one file -- */
 
-/* Makes the context read kernels, their variants and choices of autotuning from a bundle (length bytes, copied)
- * instead of compiling kernels. A call that needs a kernel or choice that the bundle lacks fails; its message shows
- * which field differs from the most similar entry. `name` names the bundle in messages. Fails with NESO_INVALID while
- * the context has modules, and if the bundle is damaged or another version of neso made it. */
+/* Makes the context read kernels, their variants (versions of a kernel for certain launches) and choices of
+ * autotuning from a bundle (`length` bytes, which are copied) instead of compiling kernels. If the bundle
+ * lacks a kernel or choice that a call needs, the call fails, and its message shows in which fields the
+ * kernel or choice differs from the most similar entry. `name` names the bundle in messages. Fails with
+ * NESO_INVALID while the context has modules, and if the bundle is damaged or another version of neso made
+ * it. */
 NESO_API neso_status neso_context_use_bundle(neso_context *context, const char *name, const char *text, size_t length);
 /* Returns the kernels of the context's bundle as a module without a source. For such a module, neso_kernel_compile
  * accepts only the signatures in the bundle, which neso_module_variants lists. */
@@ -187,7 +198,7 @@ typedef enum neso_severity { NESO_ERROR, NESO_WARNING, NESO_NOTE, NESO_HINT } ne
 typedef struct neso_diagnostic {
     size_t size;
     neso_severity severity;
-    char tag[48];        /* the name of the message, which stays the same in later versions: "shape-broadcast" */
+    char tag[48];        /* names the kind of message, in this and later versions: "shape-broadcast" */
     const char *message;
     const char *file;    /* the name of the source; NULL if the message has no location */
     uint32_t line, column, length; /* `line` and `column` count from 1; `column` and `length` count bytes; length 0:
@@ -195,25 +206,26 @@ typedef struct neso_diagnostic {
 } neso_diagnostic;
 
 /* Returns all messages of the last call on the context as text for a terminal; "" if there are none. A
- * successful call may have warnings. */
+ * successful call may have warnings. The text lives until the next call on the context. */
 NESO_API const char *neso_error_text(neso_context *context);
 /* Returns the driver's error number (CUresult) if the last status was NESO_DRIVER, else 0. */
 NESO_API int neso_driver_code(const neso_context *context);
 NESO_API size_t neso_diagnostic_count(const neso_context *context);
-/* Sets *out to message number `index` of the last call. Returns 0 if there is no such message. The caller sets
- * `out->size`. */
+/* Sets *out to message number `index` (from 0) of the last call, and returns 1. Returns 0 if there is no such
+ * message. The caller sets `out->size`. */
 NESO_API int neso_diagnostic_get(const neso_context *context, size_t index, neso_diagnostic *out);
 /* Returns all messages as a JSON array, which lives until the next call. */
 NESO_API const char *neso_diagnostics_json(neso_context *context);
 
 /* -- source to kernel -- */
 
-/* Reads a Triton source (length bytes, copied). At the top level, executes only what kernels may need: imports,
- * definitions, and assignments whose values can be evaluated. `name` names the source in messages. If `name` ends in
- * ".ir", the text is neso's IR. */
+/* Reads a Triton source (`length` bytes, which are copied). Of its top-level statements, executes only those
+ * that kernels may need: imports, definitions, and assignments of values that neso can evaluate. `name` names
+ * the source in messages. If `name` ends in ".ir", the text is neso's IR. */
 NESO_API neso_status neso_module_from_source(neso_context *context, const char *name, const char *text, size_t length,
                                              neso_module **module);
-/* Returns the text of the module that a source imports ("helpers", "pkg.helpers"), or NULL if there is none. For the
+/* A callback that returns the text of the module with this name ("helpers", "pkg.helpers"), which a source
+ * imports, and sets *length to the number of its bytes. Returns NULL if there is no such module. For the
  * package `pkg`, neso asks for "pkg", then for "pkg.__init__". */
 typedef const char *neso_find(void *user, const char *module, size_t *length);
 /* Like neso_module_from_source, for a source that imports other files. The texts that `find` returns must stay valid
@@ -234,7 +246,7 @@ typedef enum neso_text {
     NESO_TEXT_OPT,     /* the IR after all passes, with layouts, layout conversions and barriers */
     NESO_TEXT_MIR,     /* PTX instructions on virtual registers */
     NESO_TEXT_PTX,
-    NESO_TEXT_JSON,    /* the launch plan as JSON */
+    NESO_TEXT_JSON,    /* the launch plan as JSON: the facts that a program needs to launch the PTX itself */
     NESO_TEXT_EXPLAIN, /* why the passes decided as they did */
     NESO_TEXT_RECORD,  /* the record of the kernel: see neso_context_options.record */
     NESO_TEXT_BUNDLE   /* a bundle that has this kernel, with all its variants */
@@ -243,16 +255,18 @@ typedef enum neso_text {
 /* Returns the name of a text: "ast", "ir", ...; NULL for a number that is not a text. */
 NESO_API const char *neso_text_name(neso_text text);
 
-/* One explanation, as neso_compile_options.note receives it: the reason for a decision of a pass, or a result of code
- * generation. */
+/* An explanation, which neso_compile_options.note receives: the reason for a decision of a pass, or a result
+ * of code generation. */
 typedef struct neso_note {
     size_t size;
     const char *pass;     /* the pass, "registers" for code generation, or "schedule" for the schedules of loops */
     /* the name of the decision (see `neso help decisions`); "line_registers" if `pass` is "registers" */
     const char *decision;
-    int file, line, column; /* source location; line 0: none; file 0: the module's source */
-    /* Grades two decisions of one pass at one location: the decision with the larger grade makes faster code. 0: the
-     * pass had no choice; -1: the decision only simplifies the IR. */
+    /* The source location. `file` is the number of the file; 0: the module's source. `line` is 0 if there is
+     * no location. */
+    int file, line, column;
+    /* Ranks the decisions that a pass can make at one location: a decision with a higher grade makes faster
+     * code. 0: the pass had no choice; -1: the decision only simplifies the IR. */
     int grade;
     /* The first number in `text`. For "line_registers", this is the maximum number of live 32-bit registers in the
      * source line. */
@@ -264,56 +278,62 @@ typedef struct neso_note {
 typedef enum neso_verdict {
     NESO_CHECK_AGREES,
     NESO_CHECK_DIFFERS,
-    NESO_CHECK_UNKNOWN /* the results were compared for no input, for the reason in `text` */
+    NESO_CHECK_UNKNOWN /* no results were compared; `text` gives the reason */
 } neso_verdict;
 
 typedef struct neso_checked {
     size_t size;
     const char *kernel, *id;
     neso_verdict verdict;
-    /* For NESO_CHECK_DIFFERS: `pass` is the pass or stage of code generation that causes the difference. `pass` is
-     * "select" (instruction selection) if the difference remains whichever passes are left out. `pass` is
-     * "insert_barriers" if warps race. `without` lists, separated by commas, the passes without which later launches
-     * use the kernel; "" if there are none. */
+    /* For NESO_CHECK_DIFFERS: `pass` is the pass or stage of code generation that causes the difference; if
+     * several together cause it, it is a list separated by commas. `pass` is "select" (instruction selection)
+     * if the difference remains whichever passes are left out. `pass` is "insert_barriers" if warps race.
+     * Later launches use code that is compiled without the passes in `without`, a list separated by commas;
+     * "": the code is unchanged. */
     const char *pass, *without;
     const char *text; /* the first difference, or why nothing was compared; lives until the callback returns */
-    const char *file; /* the kernel's source and line; NULL: unknown */
-    uint32_t line;
-    int inputs;       /* the number of sets of inputs on which results were compared */
+    const char *file; /* the kernel's source; NULL: unknown */
+    uint32_t line;       /* for a difference: where the emulator failed, or the kernel's line; otherwise 0 */
+    int inputs;       /* the number of sets of inputs on which the results agreed */
     double milliseconds; /* processor time of the comparison, without the search for `pass` */
 } neso_checked;
 
 typedef struct neso_compile_options {
     size_t size;
-    /* One entry for each parameter, separated by commas. An entry is one of the following. A type: "i32", "u8",
-     * "fp32", "*fp16" (a pointer), or "*kfp16" (a pointer through which the kernel only reads); ":16" after a type
-     * promises that the argument is a multiple of 16 (for a pointer: of 16 bytes), and ":1" that it is 1. A Python
-     * expression: the parameter is a constant with its value. A tuple: its entries in parentheses, "(*fp32, (i32,
-     * None))"; for a named tuple, the name of its class precedes the parentheses, "Matrix(*fp16:16, (i32, i32),
-     * stride=1)". A tensor descriptor that the host makes: "tensordesc<fp16[128, 64]>"; if it pads with NaN,
-     * "tensordesc<fp16[128, 64], nan>". In "tensordesc<fp16[128, 64], - 16 16>", there is a word for each size and for
-     * each stride except the last: "16" promises a multiple of 16, and "-" promises nothing. NAME=entry is the entry
-     * of the parameter NAME, or of a keyword of **META. A parameter without an entry is a constant with its default
-     * value. An IR file contains its own signature, so `signature` is NULL for it. */
+    /* One entry for each parameter, separated by commas. An entry is
+     * - a type: "i32", "u8", "fp32", "*fp16" (a pointer), or "*kfp16" (a pointer through which the kernel
+     *   only reads). ":16" after a type promises that the argument is a multiple of 16 (for a pointer: of 16
+     *   bytes), and ":1" promises that the argument is 1;
+     * - a Python expression: the parameter is a constant with the value of the expression;
+     * - the entries of a tuple's items, in parentheses: "(*fp32, (i32, None))". For a named tuple, the name
+     *   of its class precedes the parentheses: "Matrix(*fp16:16, (i32, i32), stride=1)";
+     * - a tensor descriptor that the host makes: "tensordesc<fp16[128, 64]>", or, if it pads with NaN,
+     *   "tensordesc<fp16[128, 64], nan>". In "tensordesc<fp16[128, 64], - 16 16>", there is a word for each
+     *   size and for each stride except the last: "16" promises a multiple of 16, and "-" promises nothing.
+     * NAME=entry is the entry of the parameter NAME, or of a keyword of **META. A parameter without an entry
+     * is a constant with its default value. An IR file contains its own signature, so `signature` is NULL for
+     * it. */
     const char *signature;
     const char *target;  /* for example "sm_90a"; NULL: the device's target, or sm_90a if there is no device */
     int num_warps;       /* 0 means 4 */
     int num_stages;      /* 0 means 3 */
-    int max_registers;   /* 0: no limit */
+    int max_registers;   /* limit of the registers of a thread; 0: no limit */
     int no_fp_fusion;    /* 1: a * b + c rounds the product and the sum; 0: a * b + c may be a fused multiply-add */
-    /* 1: every sum over an axis adds its elements in an order that depends only on the kernel's source, on constants
-     * and on the length of the axis. So a row of a tensor gives the same result for every grid, number of warps and
-     * value of the other arguments. An atomic whose effect depends on the order in which programs run is an error. */
+    /* 1: every sum over an axis adds its elements in an order that depends only on the kernel's source, on
+     * constants and on the length of the axis. So a row of a tensor gives the same result, whatever the grid,
+     * the number of warps and the other arguments are. It is an error if the effect of an atomic depends on
+     * the order in which programs run. */
     int deterministic;
     /* 1: the compiler may reassociate additions and multiplications of floats, which changes their rounding; NaN and
      * inf remain NaN and inf. For example, an online softmax then updates the maxima of its rows only when the
      * exponentials would become too large. Must be 0 if `deterministic` is 1. */
     int fp_reassoc;
-    /* 1: check the kernel's assertions, and check that sums, differences and products of integers do not overflow. 2:
-     * check only the assertions. 0: check nothing, except the assertions of @triton.jit(debug=True). */
+    /* 1: the kernel checks its assertions, and checks that sums, differences and products of integers do not
+     * overflow. 2: it checks only the assertions. 0: it checks nothing; but a kernel with
+     * @triton.jit(debug=True) is compiled as for 1. */
     int debug;
-    /* Compile up to the stage that makes this text. 0: as far as the device needs, or up to NESO_TEXT_PTX if there is
-     * no device. */
+    /* The compilation ends at the stage that makes this text. 0: it ends at the stage that the device needs,
+     * or at NESO_TEXT_PTX if there is no device. */
     neso_text until;
     /* Options to inspect a compilation. Each is a list of passes separated by commas, or "all"; see `neso help
      * passes`. */
@@ -326,8 +346,8 @@ typedef struct neso_compile_options {
     int verify_each;         /* check the IR after every pass */
     int verbose_ptx;         /* print a comment for each IR operation in the PTX */
     int time;                /* write the time of each pass */
-    /* The compiler calls this function with dumps, explanations and times; `pass` names the pass to which `text`
-     * belongs. NULL: the texts are discarded. */
+    /* The compiler calls this function with `user` and each dump, explanation and list of times; `pass` names
+     * the pass to which `text` belongs. NULL: the texts are discarded. */
     void (*write)(void *user, const char *pass, const char *text, size_t length);
     void *user;
     /* "NAME=VALUE,NAME=VALUE": values of optimization thresholds that replace the defaults, for experiments.
@@ -336,37 +356,41 @@ typedef struct neso_compile_options {
     /* The compiler calls this function with `user` and each explanation. NULL: the compiler passes the text of the
      * explanations to `write` instead. */
     void (*note)(void *user, const neso_note *note);
-    /* 1: before the first launch, compare the results of the PTX in the emulator with the results of the traced kernel
-     * in the interpreter, on the launch's inputs and on random inputs, for some programs of the grid. If the results
-     * differ, all launches use code that is compiled without the pass that causes the difference. The launching thread
-     * calls `checked` with the result. 2: compare on the launch's inputs only, but for all programs of the grid,
-     * however long this takes. */
+    /* 1: before the first launch, neso compares the results of the PTX in the emulator with the results of
+     * the traced IR in the interpreter. It compares them on the launch's inputs and on random inputs, for
+     * some programs of the grid. If the results differ, all launches use code that is compiled without the
+     * pass that causes the difference. The launching thread calls `checked` with the result. 2: neso compares
+     * on the launch's inputs only, but for all programs of the grid, however long this takes. 0: no
+     * comparison. */
     int check;
     void (*checked)(void *user, const neso_checked *result);
 } neso_compile_options;
 
-/* Compiles one kernel. `name` may be NULL if the module has only one kernel. For an IR file whose kernels are
- * compiled up to NESO_TEXT_OPT at most, NULL means all kernels. */
+/* Compiles one kernel. `name` may be NULL if the module has only one kernel apart from helpers
+ * (neso_module_entry). For an IR file, if options->until is NESO_TEXT_IR or NESO_TEXT_OPT, NULL means all
+ * kernels. */
 NESO_API neso_status neso_kernel_compile(neso_module *module, const char *name, const neso_compile_options *options,
                                          neso_kernel **kernel);
-/* Sets *text to a list of signatures, one on each line: options->signature with each combination of promises (:1,
- * :16 or none) for its entries without a promise. The list is ordered so that the first signature whose promises
- * hold for all arguments gives the fastest kernel. The module owns the string. */
+/* Sets *text to a list of signatures, one on each line. They are made from options->signature: each entry
+ * without a promise gets :1, :16 or nothing, in every combination. For given arguments, the first signature
+ * in the list whose promises hold gives the fastest kernel. The module owns the string. */
 NESO_API neso_status neso_module_variants(neso_module *module, const char *name, const neso_compile_options *options,
                                           const char **text);
 NESO_API void neso_kernel_release(neso_kernel *kernel);
 
 /* Sets *out to options with which neso_kernel_compile makes the same kernel: signature, target, num_warps,
- * num_stages, max_registers, no_fp_fusion, deterministic, fp_reassoc and debug. The other members are 0. The caller
- * sets `out->size`. `out->signature` is NULL if a signature cannot describe an argument: a named tuple, a function,
- * or a descriptor with a size of 1. */
+ * num_stages, max_registers, no_fp_fusion, deterministic, fp_reassoc and debug. The other members are 0. The
+ * caller sets `out->size`. `out->signature` is NULL if no signature can describe an argument, for example a
+ * named tuple, a function, or a descriptor with a size of 1. */
 NESO_API neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out);
 
 NESO_API const char *neso_kernel_name(const neso_kernel *kernel);
-/* Returns a name of this specialization that is suitable as a file name: the kernel's name, and 16 hexadecimal digits
- * of a digest of the source, signature and options. */
+/* Returns a name of this specialization that is suitable as a file name: the kernel's name, and a hash of the
+ * name, signature, options and target as 16 hexadecimal digits. For a kernel of neso_module_from_bundle, it
+ * is only the kernel's name. */
 NESO_API const char *neso_kernel_id(const neso_kernel *kernel);
-/* Sets *text to a text of the kernel; makes the text if this is the first request for it. `length` may be NULL. */
+/* Sets *text to a text of the kernel, which the kernel owns. The first call for a text makes it. `length` may
+ * be NULL. */
 NESO_API neso_status neso_kernel_text(neso_kernel *kernel, neso_text which, const char **text, size_t *length);
 
 typedef struct neso_resources {
@@ -425,11 +449,11 @@ typedef struct neso_code {
     size_t length;
 } neso_code;
 
-/* Like neso_kernel_load, with three differences. Any thread may call neso_kernel_load_code. It reports a failure in
- * `error`, which may be NULL. For each PTX text, of the kernel and of the variants that later launches need, the
- * driver loads the machine code in `codes` with the text's digest. The driver assembles the text only if there is no
- * such code, or if the driver refuses the code. The function copies the codes. Only the first call with codes has this
- * effect on later loads. */
+/* Like neso_kernel_load, but any thread may call this function, it reports a failure in `error` (which may be
+ * NULL), and it uses `count` machine codes, which it copies. When neso loads a PTX text of the kernel, or of
+ * a variant that a later launch needs, the driver loads the machine code that has the text's digest. The
+ * driver assembles the text only if there is no such code, or if the driver refuses the code. If an earlier
+ * call gave codes, `codes` is ignored. */
 NESO_API neso_status neso_kernel_load_code(neso_kernel *kernel, const neso_code *codes, size_t count,
                                            neso_error *error);
 
@@ -458,10 +482,10 @@ NESO_API neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3
 
 /* Sets *function to the driver's function (CUfunction) of the kernel, for CUDA graphs and for launches that the caller
  * makes through the driver. Each block must have neso_resources.num_threads threads and shared_bytes of dynamic shared
- * memory. The arguments are those of neso_launch, without the arguments that the signature promises to be 1. Returns
- * NESO_INVALID if a launch of the kernel needs tensor maps, guards or a persistent grid. For such a kernel, capture a
- * call of neso_launch into the graph, which works for every kernel. Returns NESO_NO_DEVICE if the device is not a
- * GPU. */
+ * memory. The arguments are those of neso_launch, without the arguments that the signature promises to be 1.
+ * Returns NESO_INVALID if each launch of the kernel must make tensor maps, check guards (conditions on the
+ * arguments) or set a persistent grid. For such a kernel, capture a call of neso_launch into the graph; this
+ * works for every kernel. Returns NESO_NO_DEVICE if the device is not a GPU. */
 NESO_API neso_status neso_kernel_function(neso_kernel *kernel, void **function);
 
 /* Sets the function that receives the output of kernels that neso_launch runs on a CPU. The function also receives the
@@ -542,17 +566,19 @@ struct neso_capsule {
     size_t buffer_count;
 };
 
-/* Launches the kernel as neso_launch does, waits, and returns the status of the launch. If the launch succeeds or
- * ends with a fault, calls `write` once, with the capsule of the launch and, in `data`, its contents as a file of
- * `length` bytes. `data` is NULL if there is no memory for the capsule, or if the contents of the tensors cannot be
- * read from the device; seen->text gives the reason. `write` is not called
+/* Launches the kernel as neso_launch does, waits for it, and returns the status of the launch. If the launch
+ * succeeds or ends with a fault, calls `write` once: `seen` is the capsule of the launch, and `data` is this
+ * capsule as a file of `length` bytes. Both live until `write` returns. `data` is NULL if there is no memory
+ * for the capsule, or if the contents of the tensors cannot be read from the device; seen->text gives the
+ * reason. `write` is not called
  * - if the grid is empty,
  * - if an argument breaks a promise of the signature (NESO_INVALID), or the kernel has more parameters than a launch
  *   can pass,
  * - if the launch runs out of memory (NESO_OUT_OF_MEMORY), is cancelled, or exceeds a limit of time or steps,
  * - if there is no memory even to list the arguments; the kernel is launched nevertheless.
- * For a kernel that cannot be loaded, `write` may or may not be called. neso_capsule_launch fails with NESO_INVALID,
- * without a launch, if the context had no `wants_capsule` when the kernel was compiled. */
+ * For a kernel that cannot be loaded, `write` may or may not be called. neso_capsule_launch fails with
+ * NESO_INVALID, without a launch, if the context has no callbacks `wants_capsule` and `capsule`, if the
+ * context uses a bundle, or if the kernel calls host code. */
 NESO_API neso_status neso_capsule_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream,
                                          const void *const *args,
                                          void (*write)(void *user, const neso_capsule *seen, const void *data,
@@ -586,8 +612,9 @@ NESO_API neso_status neso_capsule_run(neso_context *context, const neso_capsule 
 
 /* -- costs of launches -- */
 
-/* Starts to count the costs of launches. Returns NESO_NO_DEVICE if the device is not the emulator. If `programs` is
- * not 0, each launch runs only that many program instances, spread over its grid, and writes only their results. */
+/* Starts to count the costs of launches. Returns NESO_NO_DEVICE if the device is not the emulator. If
+ * `programs` is not 0, each launch runs only this number of program instances, which are spread over its
+ * grid. The results of the other program instances are then missing. */
 NESO_API neso_status neso_counts_start(neso_context *context, int64_t programs);
 
 /* One count, summed over all launches of a kernel since neso_counts_start. The count is the same on every machine. */
@@ -618,9 +645,9 @@ typedef enum neso_timing {
     NESO_TIMING_ONCE,    /* one run of each call */
     /* Warm-up until the times are stable, then enough runs to compare the times of two builds of neso. */
     NESO_TIMING_STABLE,
-    /* Like NESO_TIMING_STABLE, but also times launches that the program does not time. If several launches have the
-     * same source location and grid, only the first is timed. After the timing, the tensors among the launch's
-     * arguments have the contents that one launch gives them. */
+    /* Like NESO_TIMING_STABLE, but also times launches that the program does not time. If several launches
+     * have the same kernel, source location and grid, only the first is timed. After the timing, the launch's
+     * tensors have the contents that a single launch gives them. */
     NESO_TIMING_LAUNCHES
 } neso_timing;
 
@@ -649,12 +676,13 @@ typedef struct neso_access {
     const char *file;   /* NULL: unknown */
     uint32_t line, column;
     /* 1: every access is within the tensor in this launch, and in every launch that fulfils the conditions in
-     * `bounds`; `bounds` also says which elements are accessed. 0: this is not proven, for the reason in `bounds`. */
+     * `bounds`; `bounds` also names the elements that are accessed. 0: this is not proven; `bounds` gives the
+     * reason. */
     int in_bounds;
     const char *bounds;
     /* 1: no two programs of the launch race through this op. Two programs race if they access the same element, at
-     * least one of them writes it, and at least one access is not atomic. 0: this is not proven. `programs` gives the
-     * reason in both cases. */
+     * least one of them writes it, and at least one access is not atomic. 0: this is not proven. In both
+     * cases, `programs` gives the reason. */
     int apart;
     const char *programs;
     int ran; /* 1: the interpreter, which checks every access, has executed the launch without an error */
@@ -666,10 +694,11 @@ typedef struct neso_run_options {
     const char *const *argv;
     /* The program's output is passed to this function. NULL: the output is discarded. */
     void (*write)(void *user, const char *text, size_t length, int to_stderr);
-    /* Returns the value of an environment variable that the program reads. If getenv is NULL, no variable is set. neso
-     * itself asks for TRITON_DEBUG at the start; if this variable is true (such as "1"), the kernels' assertions are
-     * checked. For the program, TRITON_INTERPRET is true (such as "1") if and only if the device is the
-     * interpreter. */
+    /* Returns the value of an environment variable that the program reads. If getenv is NULL, no variable is
+     * set. neso itself reads three variables at the start: if TRITON_DEBUG is true (such as "1"), kernels are
+     * compiled with `debug` = 1, and if NESO_DETERMINISTIC or NESO_FP_REASSOC is true, the default of
+     * `deterministic` or `fp_reassoc` is 1 (neso_compile_options). For the program, TRITON_INTERPRET is true
+     * (such as "1") if and only if the device is the interpreter. */
     const char *(*getenv)(void *user, const char *name);
     /* Finds imported files. Their texts must stay valid until the run ends. NULL: the program cannot import files. */
     neso_find *find;
@@ -699,15 +728,15 @@ typedef struct neso_run_options {
      * first 0.1 s (approximately) of processor time; 1: never; 2: in the interpreter and the emulator, during the
      * whole launch. */
     int races;
-    /* Shows the prompt, and returns a command for the debugger, which must stay valid until the next call of this
-     * function. Returns NULL if the input has ended. */
+    /* Shows the prompt, and returns a command for the debugger; the string must stay valid until the next
+     * call of this function. Returns NULL if the input has ended. */
     const char *(*ask)(void *user, const char *prompt);
     neso_timing timing;
     /* neso calls this function for each timed call that launched a kernel. May be NULL. */
     void (*measured)(void *user, const neso_measurement *m);
     const char *skip; /* passes to leave out when compiling kernels; see `neso help passes` */
     const char *params; /* as in neso_compile_options, for all kernels */
-    /* 1: launches only compile their kernels, for which neso calls `compiled`, and execute nothing. Assertions of the
+    /* 1: for a launch, neso compiles the kernel, calls `compiled`, and executes nothing. Assertions of the
      * host code never fail, and the program continues after a kernel that does not compile. */
     int compile_only;
     /* As in neso_compile_options, for all kernels. If `checked` is NULL, neso reports a difference as a warning. */
@@ -726,8 +755,8 @@ typedef struct neso_run_options {
     /* On the interpreter, neso calls this function after each launch, for each load, store and atomic of the kernel.
      * The proofs assume that index arithmetic does not overflow and that divisors are positive. May be NULL. */
     void (*accessed)(void *user, const neso_access *access);
-    /* 1: on the interpreter, the debugger also stops at an operation that makes a NaN. Each operation of a kernel
-     * stops it only once. */
+    /* 1: on the interpreter, the debugger also stops at an operation that makes a NaN. At each operation of a
+     * kernel, the debugger stops only once. */
     int break_nan;
 } neso_run_options;
 
@@ -740,9 +769,9 @@ NESO_API neso_status neso_program_run(neso_context *context, const char *name, c
 
 /* -- tables, limits of targets, GPUs -- */
 
-/* Sets *text to a table of the language or compiler. Topics are "ops", "passes", "params", "insns", "errors",
- * "targets", "language", "counts", "decisions". The column of meanings in the tables of ops, params and insns is
- * printed only by the command `neso help`. */
+/* Sets *text to a table of the language or compiler, which lives until the next call on the context. Topics
+ * are "ops", "passes", "params", "insns", "errors", "targets", "language", "counts", "decisions". The column
+ * of meanings in the tables of ops, params and insns is printed only by the command `neso help`. */
 NESO_API neso_status neso_help(neso_context *context, const char *topic, const char **text);
 /* Returns the name of topic number `index`; NULL past the end. */
 NESO_API const char *neso_help_topic(size_t index);

@@ -4,18 +4,20 @@
  *
  *     A: 4101 x 4101 f16, rows 8202 bytes apart ──copy_rows──► workspace: rows 8320 bytes apart ◄── tensor map
  *
- * With the copy, the launch can use the code for aligned rows, which has a pipeline, a producer warp and wgmma.
- * Without the copy, the launch would use the fallback, which loads only 2 bytes at once. The copy takes little time:
- * it reads and writes each byte once, but the kernel loads each byte once for each tile of the other operand. The copy
- * lacks the kernel's own writes to the array. The kernel may read the copy nevertheless, because a kernel never uses a
- * map to read data that it has written itself (raise_tma_load.c ensures this). An array to which the kernel stores
- * through a map is not copied, because the stores would go to the copy.
+ * With the copy, the launch can use the code for aligned rows, which has a pipeline, a producer warp and
+ * wgmma. Without the copy, the launch would use the fallback, which loads only 2 bytes at once. Copying takes
+ * little time: it reads and writes each byte once, but in a matmul, the kernel loads each byte once for each
+ * tile of the other operand. The copy lacks the kernel's own writes to the array. The kernel may read the
+ * copy nevertheless, because a kernel never uses a map to read data that it has written itself
+ * (raise_tma_load.c ensures this). An array to which the kernel stores through a map is not copied, because
+ * the stores would go to the copy.
  *
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
- * allocation, because the copy also reads elements that this grid does not read. The copy must save more time than it
- * takes. So the estimated number of times that the grid loads each element (is_swept) must be at least 1. If the
- * fallback could copy 8 bytes at once (row_alignment.c), this number must be at least launch_pad_sweeps. If the
- * fallback could copy 4 bytes at once, the number must be at least half of launch_pad_sweeps. */
+ * allocation, because the copy also reads elements that this grid does not read. Copying must save more time
+ * than it takes. So is_swept estimates how many times the grid loads each element. This number must be at
+ * least 1. If the fallback could copy 8 bytes at once (row_alignment.c), the number must be at least
+ * launch_pad_sweeps. If the fallback could copy 4 bytes at once, the number must be at least half of
+ * launch_pad_sweeps. */
 #include "runtime/runtime.h"
 
 #include <stdatomic.h>
@@ -43,16 +45,17 @@ static bool is_in_one_allocation(struct device *d, const struct row_copy *c)
            c->from - base + (c->rows - 1) * c->from_pitch + c->bytes <= bytes;
 }
 
-/* Returns whether the programs of the grid load the array so often that copying it saves time. Assumes that each
- * program loads tiles along the whole longer side of the array. Under this assumption, a program covers one strip along
- * the longer side, and n programs together load each element exactly once, where n is the number of tiles along the
- * shorter side. */
+/* Returns whether the programs of the grid load the array so often that copying it saves time. Assumes that
+ * each program loads one strip of tiles along the whole longer side of the array. Under this assumption, n
+ * programs together load each element exactly once, where n is the number of tiles along the shorter side. If
+ * rows are not aligned (`rows` is ROWS_any), a tile is assumed to have BOXES_OF_A_TILE boxes along this side,
+ * otherwise one box. */
 static bool is_swept(const struct neso_kernel *k, const struct tensor_map_values *v, const struct launch *l,
                      enum rows rows)
 {
     enum {
         BOXES_OF_A_TILE = 4
-    }; /* the maximum number of boxes of a tile along a dimension, for 256 elements of 2 bytes and boxes of 128
+    }; /* the maximum number of boxes of a tile along a dimension: 256 elements of 2 bytes, in boxes of 128
         * bytes (the swizzle) */
     uint64_t programs = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], least = UINT64_MAX;
     for (int d = 0; d < v->rank; d++) {

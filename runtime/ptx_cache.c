@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ptx_cache.c: stores a kernel's PTX in the disk cache, and reads it from there. The key contains a digest of the
- * traced IR, and the options. Assembled code is in the driver's own cache (jit.c).
+/* ptx_cache.c: stores a kernel's PTX in the disk cache, and reads it from there. The key contains the options
+ * and a digest of the traced IR. The driver stores the assembled code in its own cache (jit.c).
  *
  *     kernel softmax
  *     signature Y=*fp32:16, n=i32:1, BLOCK=1024
@@ -10,9 +10,10 @@
  *     source 81ab…
  *     compiler 7d03…
  *
- * The field `source` is a digest of the traced IR, with source locations and file names. Passes and codegen depend only
- * on this IR and the other fields. So a kernel must be traced before its entry can be found; tracing takes a
- * hundredth of the time that the driver takes to assemble the kernel. */
+ * The field `source` is a digest of the traced IR, with source locations and file names. Passes and codegen
+ * depend only on this IR and the other fields. Because of this digest, neso must trace a kernel before it can
+ * find the kernel's entry. Tracing takes a hundredth of the time that the driver takes to assemble the
+ * kernel. */
 #include "runtime/runtime.h"
 
 #include <limits.h>
@@ -55,10 +56,12 @@ static const char *after_string(const char *s)
     return *s ? s + 1 : s;
 }
 
-/* Prints the IR's text with simplified source locations. If file 2 is dir/prelude.py, `@2:7:13+4/1` becomes `@2:7:13+4
- * prelude.py`. Omits the number of the call chain (here 1), which differs between programs and does not affect the
- * PTX. If `is_portable`, also omits the numbers of files and the name of the program's file. These depend on the
- * program that contains the kernel, and affect only the debug information in the PTX. */
+/* Prints the IR's text with simplified source locations. If file 2 is dir/prelude.py, `@2:7:13+4/1` becomes
+ * `@2:7:13+4 prelude.py`. The number of the call chain (here 1) is omitted, because it differs between
+ * programs and does not affect the PTX. Locations in file 0, the program's file, have no file number, so the
+ * name of this file precedes the text. If `is_portable`, the text does not depend on the program that
+ * contains the kernel: the name of file 0 does not precede it, and in each location, the file's name replaces
+ * the file's number (`7:13+4 prelude.py`). File numbers affect only the debug information in the PTX. */
 static void simplify_places(const struct diag *d, const char *s, bool is_portable, struct text *out)
 {
     if (!is_portable)
@@ -69,7 +72,7 @@ static void simplify_places(const struct diag *d, const char *s, bool is_portabl
         s = *s == '"' ? after_string(s) : s + 1;
         while (is_place && *s && strchr("0123456789:+", *s))
             s++;
-        /* file 0 has no number */
+        /* in file 0, a location has no file number */
         const char *colon = is_place ? strchr(from, ':') : NULL,
                    *second = colon ? strchr(colon + 1, ':') : NULL;
         bool has_file = second && second < s;
@@ -174,8 +177,8 @@ void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *ke
     cache_write(&k->module->context->cache, key, out.s, out.len);
 }
 
-/* The state of reading the info line of an entry. Every number is checked, because the digest proves that the entry is
- * undamaged, but not that neso wrote the entry. */
+/* The state of reading an entry's line with struct ptx_info. Every number is checked, because the digest
+ * proves that the entry is undamaged, but not that neso wrote the entry. */
 struct reader {
     const char *s, *end; /* the position in the line, and the line's end */
     bool is_good;        /* all numbers read so far were present and within their bounds */
@@ -274,7 +277,8 @@ bool ptx_info_read(struct arena *a, struct ptx_info *i, const struct ptx_param *
     return r.is_good && r.s == end;
 }
 
-/* Reads the info line; names and types of parameters come from the traced kernel f. */
+/* Reads the line with struct ptx_info; the names and types of the parameters come from the traced kernel
+ * f. */
 static bool read_info(struct neso_kernel *k, const struct func *f, const char *s, const char *end)
 {
     int n = f->body->args.n;

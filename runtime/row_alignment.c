@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* row_alignment.c: determines how the rows of a launch's arrays are aligned. A launch whose tensor maps cannot be
- * encoded uses a fallback kernel. The promises of the signature determine how many bytes the fallback accesses at
- * once: for f16 only 2, if the signature promises nothing about the strides. But the launcher knows the values of
- * the strides. If the rows of all arrays are aligned to 8 or to 4 bytes, the launcher compiles the fallback for this
- * alignment. The fallback then copies rows by `cp.async` in a pipeline.
+/* row_alignment.c: determines how the rows of a launch's arrays are aligned. If the tensor maps of a launch
+ * cannot be encoded, the launch uses a fallback (launch_plan.c). The promises of the signature determine how
+ * many bytes the fallback accesses at once: for f16 only 2, if the signature promises nothing about the
+ * strides. But the launcher knows the values of the strides. If the rows of all arrays are aligned to 8 or to
+ * 4 bytes, the launcher compiles the fallback for this alignment. The fallback then copies rows by `cp.async`
+ * in a pipeline.
  *
- *     map base=[%A] extents=[%M, %K] strides=[%sam 2 *, 2]   rows of 8 bytes: 8 divides %A, 4 divides %K and %sam
+ *     map base=[%A] extents=[%M, %K] strides=[%sam 2 *, 2]
+ *     rows are aligned to 8 bytes if 8 divides %A, and 4 divides %K and %sam
  *
  * The base, the strides and the last extent of each map determine by which numbers the arguments must be divisible. */
 #include "runtime/runtime.h"
 
 static const int bytes_of[ROWS_count] = {1, 4, 8};
 
-/* If e is an argument, or an argument times a constant, sets the argument's divisor in `divisible` so that e * unit
- * becomes a multiple of `bytes`. */
+/* If e is an argument, or an argument times a constant, raises the argument's divisor in `divisible` as far
+ * as needed to make e * unit a multiple of `bytes`. */
 static void promise(const struct expr *e, int64_t unit, int bytes, int *divisible)
 {
     const bool is_product = e->n == 3 && e->at[1].code == EXPR_const && e->at[2].code == EXPR_mul;
@@ -39,8 +41,9 @@ void rows_promise(const struct ptx_info *info, enum rows rows, int *divisible)
     }
 }
 
-/* Returns whether the launch's arguments are multiples of their divisors, and the divisors promise more than the
- * signature. For an argument that the signature promises to be a multiple of 16, the divisor promises nothing more. */
+/* Returns whether the launch's arguments are multiples of their divisors, and the divisors promise more than
+ * the signature. The divisor of an argument that is a multiple of 16 does not count, because the signature
+ * may promise this already. */
 static bool is_kept(const struct ptx_info *info, const struct launch *l, const int *divisible)
 {
     bool is_news = false;

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime.h: defines the objects of neso.h, and declares the functions that the files of runtime/ share.
+/* runtime.h: defines the objects of neso.h, and declares the functions that the files of runtime/ share. In
+ * this diagram, an arrow leads to the object that another object keeps alive:
  *
  *     context ◄── module: source, syntax tree, evaluator ◄── kernel: IR, PTX, loaded code
  *                    ▲
  *                 program: a module whose host code runs, with the kernels that it launched
  *
- * A module's memory is one arena; each kernel has two more. Code that works on a module and may fail fatally runs
- * inside a call of guard(). After a fatal error, the code unwinds to guard() (longjmp). Any thread may call
- * check/rebuild.c, which therefore has its own setjmp.
+ * A module's memory is one arena; each kernel has two more arenas. Code that works on a module and may fail
+ * fatally runs inside a call of guard(). A fatal error jumps back to guard() (longjmp); these comments call
+ * this unwinding. Any thread may call the functions of check/rebuild.c, which therefore have their own
+ * setjmp.
  *
- * The files of runtime/ in reading order: neso.h (the API), api.c (contexts and modules), signature.c
- * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels
- * compiled earlier), launch.c, launch_plan.c, padded_maps.c and row_alignment.c (launches), specialize.c and
- * compiled_kernel.c (launches of host programs), budget.h (limits), help.c. Folders: devices/ (cuda, interpreter,
- * emulator), check/ (comparison of a kernel's PTX with its traced IR; proofs about accesses), capsule/ (a launch in a
- * file), host/ (torch, tuning and testing for programs), command/ (the command `neso`), python/ (the binding). */
+ * The files of runtime/ in reading order: neso.h (the API), api.c with chunk_pool.h (contexts and modules),
+ * signature.c and spec_print.c (signatures and specializations), compile.c and written.c (kernels),
+ * ptx_cache.c with cache.h (the cache), bundle.c (kernels compiled earlier), launch.c, launch_plan.c,
+ * padded_maps.c and row_alignment.c (launches), specialize.c and compiled_kernel.c (launches of host
+ * programs), budget.h (limits), help.c. Folders: devices/ (cuda, interpreter, emulator), check/ (comparison
+ * of a kernel's PTX with its traced IR; proofs about accesses), capsule/ (a launch in a file), host/ (torch,
+ * tuning and testing for programs), command/ (the command `neso`), python/ (the binding). */
 #ifndef NESO_RUNTIME_RUNTIME_H
 #define NESO_RUNTIME_RUNTIME_H
 
@@ -31,16 +34,17 @@
 #include <pthread.h>
 
 enum { TEXT_count = NESO_TEXT_BUNDLE + 1 };
-/* The alignments of an array's rows. A kernel may have a separate fallback for each alignment (row_alignment.c). */
+/* The alignments of an array's rows. A kernel's fallback, which is code that uses no tensor maps, may be
+ * compiled once for each alignment (row_alignment.c). */
 enum rows { ROWS_any, ROWS_of_4_bytes, ROWS_of_8_bytes, ROWS_count };
 enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 
 struct neso_context {
     int refs; /* references: the user's, and one for each module */
-    bool released; /* the user has released the context; from then on it keeps no messages */
+    bool released; /* the user has released the context, which from then on keeps no messages */
     struct memory given; /* the user's allocator */
     struct budget budget; /* limits of the current call */
-    struct memory mem;   /* memory that the budget counts */
+    struct memory mem;   /* allocates by `given`; the budget counts the bytes */
     struct chunk_pool chunks; /* the memory of modules' arenas */
     int busy;            /* nesting depth of the active calls */
     size_t memory_limit, source_limit;
@@ -69,7 +73,7 @@ struct neso_module {
     int refs; /* references: the user's, and one for each kernel */
     int busy; /* nesting depth of calls: a callback of a program may call the API again */
     struct neso_context *context;
-    struct memory mem; /* the context's memory; records failed allocations */
+    struct memory mem; /* allocates from context->chunks, and sets `refused` */
     bool refused; /* an allocation failed although no limit was exceeded */
     struct arena arena;
     struct diag diag;
@@ -102,8 +106,8 @@ struct neso_kernel {
     bool whole_file;
     struct spec spec;
     struct neso_compile_options options; /* the options, with copied strings */
-    bool keeps_plan; /* plan_keep sets fallback_source even if the context has no device, so that variants can be
-                      * compiled */
+    /* plan_keep sets fallback_source even if the context has no device, so that variants can be compiled */
+    bool keeps_plan;
     struct params thresholds; /* the values of options.params */
     struct module *ir;  /* IR module of the latest build */
     struct func *traced; /* the traced IR, for a device that executes it; else NULL */
@@ -113,7 +117,7 @@ struct neso_kernel {
     } texts[TEXT_count];
     struct ptx_info info; /* valid if there is PTX */
     const struct bundle_entry *entry; /* the entry from which the PTX was read; NULL: the PTX is not from a bundle */
-    /* the data that all capsules of k's launches share; NULL: the context wants no capsules */
+    /* the data that all capsules of the kernel's launches share; NULL: launches make no capsules */
     const neso_capsule *capsule;
     struct neso_param *params; /* one for each type in the signature */
     int nparams;
@@ -125,13 +129,13 @@ struct neso_kernel {
     /* code without the pass that caused a difference; NULL: launches use the kernel's code */
     struct rebuild *replacement;
     struct fallback_source {
-        const char *ir; /* the text of the traced IR; NULL if no launch can need a variant of k or a check */
+        const char *ir; /* the text of the traced IR; NULL if no launch can need a variant or a check */
         size_t bytes;
-        struct source **files; /* the files to which its source locations refer */
+        struct source **files; /* the files to which source locations in `ir` refer */
         int nfiles;
     } fallback_source;
-    /* the number of the kernel's CTAs that fit on an SM; 0: not yet computed; -1: the variant without a producer is
-     * useless, because no more of its CTAs fit */
+    /* the number of the kernel's CTAs that fit on an SM; 0: not yet computed; -1: no launch uses the variant
+     * without a producer (without_producer in launch_plan.c) */
     _Atomic int ctas;
     struct map_cache *_Atomic maps;   /* made at the first launch; NULL if the plan has no maps */
     struct fallback *_Atomic variants[VARIANT_count]; /* each is NULL until a launch needs it */
@@ -142,30 +146,34 @@ struct neso_kernel {
 
 /* -- api.c -- */
 
-/* Calls body(arg), which may unwind. Its messages stay in m's diag. */
+/* Calls body(arg). If body unwinds, the jump ends here. Returns the status that follows from the messages in
+ * m's diag, and keeps the messages. */
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg);
 struct neso_module *module_new(struct neso_context *c); /* NULL if there is no memory */
 void module_drop(struct neso_module *m);
 /* Initializes an arena with the module's memory limit. */
 void module_arena(struct neso_module *m, struct arena *a);
+/* Sets m->source and m->signature. Returns false after an error, which it reports. */
 bool module_add_source(struct neso_module *m, const char *name, const char *text, size_t length);
 /* Returns the module's kernel number `index`; NULL past the end. */
 struct obj *module_jit(const struct neso_module *m, size_t index);
-/* Copies a structure of options, of at most `bytes` bytes, from `from` to `to`; if `from` is NULL, sets all options
- * to 0. Returns false if no version of the structure has the size that `from` states in its first member. */
+/* Copies a structure of options from `from` to `to`. The latest version of the structure has `bytes` bytes;
+ * members that `from` lacks become 0. If `from` is NULL, all members become 0. Returns false if no version of
+ * the structure has the size that the first member of `from` gives. */
 bool options_read(void *to, size_t bytes, const void *from);
-/* Reports that a structure of options has a size that no version of it has. Must be called between report_enter and
+/* Reports that no version of a structure of options has this size. Must be called between report_enter and
  * report_leave. */
 neso_status options_refuse(struct neso_module *m, size_t size);
 
-/* Every call on a context begins with report_begin, which drops the results of the last call. report_enter and
- * report_leave enclose work on a module, whose messages the context then keeps. */
+/* Every call on a context begins with report_begin, which drops the results of the last call. Work on a
+ * module is between report_enter and report_leave; after it, the context keeps the module's messages.
+ * report_leave returns `status`. */
 void report_begin(struct neso_context *c);
 void report_enter(struct neso_module *m);
 neso_status report_leave(struct neso_module *m, neso_status status);
-/* To be called between report_enter and report_leave. */
+/* Adds the fault to m's messages. Must be called between report_enter and report_leave. */
 void report_add_fault(struct neso_module *m, const struct fault *f);
-/* Calls report_enter, report_add_fault and report_leave. */
+/* Reports a fault as the message of a new module, and returns f->status. */
 neso_status report_fault(struct neso_context *c, const struct fault *f);
 
 /* Calls the context's callback for events. Any thread may call it. */
@@ -186,17 +194,17 @@ void kernel_make(struct neso_kernel *k, neso_text which);
 
 /* -- signature.c -- */
 
-/* Sets k->spec's arguments from a signature. */
+/* Sets k->spec's arguments from a signature. Returns false after an error, which it reports. */
 bool signature_read(struct neso_kernel *k, const char *signature);
-/* Lists, one on each line, every signature that a launch can derive from the given one by promising that
- * arguments are 1 or a multiple of 16. */
+/* Appends variants of the given signature, one on each line: every combination of the promises that a launch
+ * can make (an argument is 1, or is a multiple of 16). Returns false after an error, which it reports. */
 bool signature_variants(struct neso_kernel *k, const char *signature, struct text *out);
 /* Prints the signature of k's specialization. Returns false if no signature can describe it. */
 bool signature_print(struct neso_kernel *k, struct text *out);
 /* Sets k->params and k->id from the spec; for a kernel of an IR file, from f. */
 void kernel_describe(struct neso_kernel *k, const struct func *f);
-/* Prints what distinguishes k from other specializations of its jit function with the same options: "x=*fp32:16,
- * BLOCK=512:1". */
+/* Prints the types, promises and constants of k's arguments: "x=*fp32:16, n=i32:1, BLOCK=512". They
+ * distinguish k from other specializations of its jit function with the same options. */
 void spec_print(struct neso_kernel *k, struct text *out);
 /* How a jit function declares one of its parameters. */
 struct param_rule {
@@ -207,14 +215,17 @@ struct param_rule {
     bool is_const_pointer;
     const struct lang_type *type; /* the type that the annotation demands, or NULL */
     struct obj *dflt;             /* the default value, or NULL */
-    bool no_one, no_divisible;    /* set by do_not_specialize and do_not_specialize_on_alignment */
+    /* An int argument 1 does not become a constant (do_not_specialize); a launch does not promise that the
+     * argument is a multiple of 16 (do_not_specialize, do_not_specialize_on_alignment). */
+    bool no_one, no_divisible;
 };
-/* Sets *rules to an array with one rule for each parameter, and returns its length. */
+/* Sets *rules to an array with one rule for each parameter of a jit function, and returns the array's
+ * length. */
 int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules);
 
 /* -- written.c -- */
 
-/* Sets `written` of k's parameters; f is the traced IR. */
+/* Sets the member `written` of each of k's parameters. f is the traced IR. */
 void kernel_note_written(struct neso_kernel *k, const struct func *f);
 
 /* -- ptx_cache.c: kernels in the cache (to be called inside guard) -- */
@@ -226,23 +237,23 @@ bool ptx_is_plain(const struct neso_compile_options *o);
 /* Sets `out` to the digest of the traced IR with its source locations and file names. If `is_portable`, the digest
  * does not depend on the program that contains the kernel. */
 void ptx_source_digest(struct neso_kernel *k, const struct func *f, bool is_portable, char out[PTX_SOURCE_DIGITS + 1]);
-/* ptx_info_write appends a kernel's ptx_info as one line, without a newline. ptx_info_read reads such a line, which
- * ends at `end`; `params` has the names and types of the parameters. ptx_info_read returns false if the line is
- * malformed. */
+/* ptx_info_write appends a kernel's ptx_info as one line, without a newline. ptx_info_read reads such a line,
+ * which ends at `end`. The line lacks the names and types of the parameters, which ptx_info_read takes from
+ * `params`; nfiles is the number of source files. ptx_info_read returns false if the line is malformed. */
 void ptx_info_write(const struct ptx_info *i, struct text *out);
 bool ptx_info_read(struct arena *a, struct ptx_info *i, const struct ptx_param *params, int nparams, int nfiles,
                    const char *s, const char *end);
 /* Appends a field to a key, as one line even if the value contains newlines. */
 void key_field(struct text *out, const char *name, const char *value);
-/* Adds a note to the last error for each field of `key`. If the field's value in `nearest` differs, the note also
- * shows that value. `nearest` may be NULL. A difference of the field `source` is noted only if the signatures are
- * equal, because kernels with different signatures always have different IR. */
+/* Adds a note to the last error for each field of `key`. If `nearest`, which may be NULL, has another value
+ * in this field, the note also shows this other value. For the field `source`, it does so only if the
+ * signatures are equal, because kernels with different signatures always have different IR. */
 void key_explain(struct diag *d, const char *key, const char *nearest);
 /* Returns whether the cache may store k's PTX. */
 bool ptx_cache_applies(const struct neso_kernel *k);
 /* Returns the key of k's PTX. f is the traced IR, before any pass. */
 const char *ptx_cache_key(struct neso_kernel *k, const struct func *f);
-/* Reads k's PTX and info from the cache. Returns false if there is no entry. */
+/* Reads k's PTX and info from the cache. Returns false if there is no entry, or if the entry is damaged. */
 bool ptx_cache_read(struct neso_kernel *k, const struct func *f, const char *key);
 void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *key);
 /* Reports that there is no entry for the key, and the probable reason. */
@@ -250,12 +261,13 @@ void ptx_cache_miss(struct neso_kernel *k, const struct func *f, const char *key
 
 /* -- launch_plan.c -- */
 
-/* Returns whether k's plan contains a tensor map or a guard, either of which may fail at a launch. Returns false
- * if the device executes the traced IR, which needs no plan. */
+/* Returns whether k's launch plan (ir/plan.h) contains a tensor map or a guard; either may fail at a launch.
+ * Returns false if the device executes the traced IR, which needs no plan. */
 bool has_plan(const struct neso_kernel *k);
 /* If k may need a fallback, stores the text of f, from which fallbacks are compiled. Must be called before passes
  * change f. */
 void plan_keep(struct neso_kernel *k, const struct func *f);
+/* Launches k, or one of its variants, by its launch plan. */
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
 /* Sets `args` to the launch's arguments, sign-extended: the values of the parameters in the plan's expressions.
  * Returns whether all guards hold. */
@@ -267,7 +279,7 @@ void plan_each_variant(struct neso_kernel *k, void (*each)(void *user, enum vari
 /* Returns the traits that determine which variants a kernel has (opt/variants.h). */
 struct launch_traits plan_traits(const struct ptx_info *info);
 void plan_release(struct neso_kernel *k);
-/* Prints k's part of the launch plan as text. */
+/* Prints the guards and tensor maps of k's launch plan, as members of a JSON object. */
 void plan_print(const struct neso_kernel *k, struct text *out);
 
 /* -- rebuild.c -- */
@@ -285,9 +297,9 @@ struct rebuild {
     const char *skip; /* the passes left out */
     jmp_buf unwind;
 };
-/* Compiles k without the passes in `without` and without the passes in k's options.skip. The code is valid for
- * launches in which each argument i is a multiple of divisible[i]. If `divisible` is NULL, the signature's promises
- * apply instead. Returns false after errors, which are in r->diag. The caller must call rebuild_free in either
+/* Compiles k without the passes in `without` and in k's options.skip. The code is valid for launches in which
+ * each argument i is a multiple of divisible[i]. If `divisible` is NULL, only the promises of the signature
+ * apply. Returns false after errors, which are in r->diag. The caller must call rebuild_free in either
  * case. */
 bool rebuild_make(struct neso_kernel *k, struct rebuild *r, const char *without, const int *divisible,
                   struct budget *budget);
@@ -297,8 +309,8 @@ bool rebuild_read(struct neso_kernel *k, struct rebuild *r, enum variant which, 
 /* Parses k's traced IR into r without compiling it, and returns it; NULL after errors. */
 const struct func *rebuild_trace(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
 void rebuild_free(struct rebuild *r);
-/* Initializes r. The arenas of r are separate from k's. Before calling rebuild_parse, the caller must set r->unwind.
- * Code that works on r jumps to this jmp_buf when memory runs out. */
+/* Initializes r, with arenas that are separate from k's arenas. Before the caller calls rebuild_parse, it
+ * must call setjmp(r->unwind). Code that works on r jumps there when memory runs out. */
 void rebuild_open(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
 /* Parses a traced IR into r; NULL after errors. */
 struct func *rebuild_parse(struct neso_kernel *k, struct rebuild *r, const struct fallback_source *from);
@@ -308,8 +320,8 @@ struct func *rebuild_parse(struct neso_kernel *k, struct rebuild *r, const struc
 /* Chooses a divisor divisible[i] for each argument i. If all arguments are multiples of their divisors, each row of
  * each array that a map describes begins and ends at an address with the alignment `rows`. */
 void rows_promise(const struct ptx_info *info, enum rows rows, int *divisible);
-/* Returns the largest alignment that the rows of the launch's arrays have and that k's signature does not already
- * promise; ROWS_any if there is none. */
+/* Returns the largest alignment that all rows of the launch's arrays have, unless k's signature already
+ * promises it; ROWS_any if there is no such alignment. */
 enum rows rows_of_launch(const struct neso_kernel *k, const struct launch *l);
 
 /* -- padded_maps.c -- */
@@ -344,12 +356,14 @@ void capsule_prepare(struct neso_kernel *k);
 
 /* -- capsule.c -- */
 
-/* Launches a kernel whose k->capsule is set. If the context's wants_capsule asks for a capsule of this launch, passes
- * the capsule to the context's `capsule`. */
+/* Launches a kernel whose k->capsule is set. If l->give_capsule is set, or if the context's wants_capsule
+ * asks for a capsule of this launch, makes the capsule and passes it to l->give_capsule or to the context's
+ * `capsule`. */
 bool capsule_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
 
 /* -- launch.c -- */
 
+/* Loads k's code on its device, unless it is loaded already. */
 bool kernel_load(struct neso_kernel *k, struct fault *f);
 /* Returns the machine code that the caller of neso_kernel_load_code gave for a PTX text; NULL if there is none. */
 const void *code_for(const struct neso_kernel *k, const char *ptx, size_t bytes);
@@ -361,8 +375,9 @@ bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *
 bool kernel_run(struct neso_kernel *k, const struct launch *l, struct fault *f);
 /* Returns whether a value keeps the signature's promises for parameter p; if not, sets f. */
 bool param_allows(const struct neso_param *p, uint64_t value, struct fault *f);
-/* Launches one of k's variants. If the kernel's programs have only one warp, several programs may share a CTA, but
- * only while the grid still has several CTAs for each multiprocessor. */
+/* Launches k or one of its variants: the code `loaded`, which `info` describes. If programs have only one
+ * warp, several programs may share a CTA, as long as there are still at least launch_pack_ctas CTAs for each
+ * multiprocessor. */
 bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loaded, const struct launch *whole,
                    struct fault *f);
 struct program;
@@ -371,7 +386,8 @@ struct program;
 
 struct launch_how {
     bool warmup;             /* only compile; the caller may pass dtypes in place of tensors */
-    const struct spec *like; /* use the options of this spec; NULL: use those of the call, or the defaults */
+    /* has the values of options that the call does not set, such as num_warps; NULL: neso's defaults */
+    const struct spec *like;
 };
 /* Executes one launch, without decorators: binds and specializes the arguments, compiles the specialization if
  * it is not in p->kernels, and launches. Returns the compiled kernel. */
@@ -406,7 +422,7 @@ struct bench {
     bool once;                                /* make only one call, because times are meaningless */
     bool dry;                                 /* compile the call's kernels without launching them */
     bool settles;                             /* warm up until the times are stable, to compare builds */
-    struct bench_notes *notes;                /* gets the kernels that one call launches; may be NULL */
+    struct bench_notes *notes;                /* receives the kernels that one call launches; may be NULL */
     void (*call)(struct eval *e, void *ctx);  /* the call to be timed; may raise exceptions */
     void *ctx;
 };
@@ -414,13 +430,15 @@ struct bench {
 int bench_run(struct program *p, struct eval *e, const struct bench *b, struct loc at, double **times_ms);
 /* Frees the resources of a benchmark that a limit has aborted. */
 void bench_close(struct program *p);
-/* Times the call as neso_run_options.timing specifies, like bench_run, and also reports the times to the callback. */
+/* Like bench_run, but times the call as neso_run_options.timing specifies, and also reports the times to the
+ * callback neso_run_options.measured. */
 int bench_told(struct program *p, struct eval *e, struct bench *b, struct loc at, double **times_ms);
 double bench_quantile(const double *sorted, int n, double q);
 void bench_sort(double *times, int n);
 void bench_note(struct bench_notes *notes, struct neso_kernel *k);
-/* Times the launch l of k again if neso_run_options.timing is NESO_TIMING_LAUNCHES, unless a launch with the same
- * source location and grid was timed before. Afterwards the launch's tensors have the same contents as before. */
+/* Times repetitions of k's launch l, unless a launch of k with the same source location and grid was timed
+ * before. Called if neso_run_options.timing is NESO_TIMING_LAUNCHES. Afterwards the launch's tensors have the
+ * same contents as before. */
 void bench_launch(struct program *p, struct eval *e, struct neso_kernel *k, const struct launch *l, struct loc at);
 
 /* -- digests.c -- */
@@ -434,7 +452,8 @@ bool digests_tell(struct program *p, struct eval *e, const struct neso_kernel *k
 
 /* -- program.c -- */
 
-/* Calls `find` for the file of an imported module, and returns the file as a source; NULL if there is no such file. */
+/* Calls `find` for the file of an imported module, and returns the file as a source; NULL if there is no such
+ * file. Raises an ImportError if the file has more than `limit` bytes. */
 const struct source *program_find_source(struct eval *e, neso_find *find, void *user, const char *module, size_t limit);
 
 /* -- modules.c -- */
@@ -466,8 +485,8 @@ struct program {
     /* Returns whether x is tensor-like, and describes it in `out`. If the device has no memory for x, sets the
      * address to 0 and `fault` to the reason. host.c implements this function. */
     bool (*as_pointer)(struct eval *e, struct obj *x, struct pointer *out);
-    /* Returns the pointee type of an object that represents a tensor when a program only compiles a kernel;
-     * NULL for other objects. host.c implements this function. */
+    /* If x stands for a tensor in a call that only compiles a kernel, as a dtype does, returns the element
+     * type of the tensor; otherwise NULL. host.c implements this function. */
     const struct lang_type *(*as_pointee)(struct eval *e, struct obj *x);
     struct fault fault; /* error of the latest failed access to device memory */
     void *lent;         /* the pool of tensors and spare device memory, private to host.c */

@@ -4,9 +4,10 @@
  *
  * A signature has one entry for each parameter, separated by commas. An entry that begins like a type is a type,
  * optionally with a promise after a colon. An entry in parentheses is a tuple if it contains a type; it is a named
- * tuple if the name of a class precedes the parentheses. Any other entry is an expression, which is evaluated in
- * the kernel's module. Each entry that is not a tuple is a leaf: an argument of the kernel, or a constant. The
- * signature is registered as a separate source, so that messages can show a location in it:
+ * tuple if the name of a class precedes the parentheses. Any other entry is an expression, which is evaluated
+ * in the kernel's module. Each entry that is not a tuple is a leaf: an argument of the kernel, a constant, or
+ * a tensor descriptor. The signature is registered as a separate source, so that messages can show a location
+ * in the signature:
  *
  *     signature:1:7: error: unknown type 'i31' [signature-type]
  *         1 | *fp32, i31, 1024
@@ -30,11 +31,12 @@ struct entry {
 struct leaf {
     struct spec_arg arg;
     const struct param_rule *rule;
-    size_t end;        /* end of the leaf's entry in the signature; 0 for a default */
+    size_t end;        /* offset of the end of the leaf's entry in the signature; 0 for a default value */
     struct obj *block; /* block_shape of a tensor descriptor; else NULL */
     bool pads_nan;     /* the tensor descriptor pads with NaN */
-    /* the number of promises in `divisible`; 0: none. `divisible` has a bit for each size, then a bit for each stride
-     * except the last */
+    /* Separate promises about the sizes and strides of a tensor descriptor: `divisible` has nsizes bits, one
+     * for each size, then one for each stride except the last. A set bit promises a multiple of 16. If nsizes
+     * is 0, there are no separate promises. */
     int nsizes;
     uint32_t divisible;
 };
@@ -105,8 +107,8 @@ static size_t type_length(const struct entry *x)
     return n;
 }
 
-/* Returns whether the entry is meant as a type. Such an entry starts with a star, is the name of a type, or starts
- * with a word and a colon (`i32:16`). */
+/* Returns whether the entry is probably meant as a type: it starts with a star, is the name of a type, or
+ * starts with a word and a colon (`i32:16`). */
 static bool is_type(struct reader *r, const struct entry *x)
 {
     size_t n = type_length(x);
@@ -168,7 +170,7 @@ static bool read_type(struct reader *r, const struct entry *x, const struct para
 
 /* -- values -- */
 
-/* Parses the expression of an entry. The parsed text starts with as many blanks as there are characters before the
+/* Parses the expression of an entry. In the parsed text, blanks replace the part of the signature before the
  * entry, so that columns in messages are columns of the signature. */
 static struct ast *parse_value(struct reader *r, const struct entry *x)
 {
@@ -216,7 +218,8 @@ static bool is_descriptor(const struct entry *x)
     return starts_descriptor(x->s, x->n);
 }
 
-/* Reads "- 16 16", a word for each size and each stride except the last: 16 promises a multiple of 16. */
+/* Reads "- 16 16": a word for each size, and for each stride except the last. The word 16 promises a multiple
+ * of 16. */
 static bool read_sizes(const struct entry *words, struct leaf *leaf)
 {
     for (const char *s = words->s, *end = s + words->n; s < end;) {
@@ -230,7 +233,8 @@ static bool read_sizes(const struct entry *words, struct leaf *leaf)
     return leaf->nsizes > 0;
 }
 
-/* Reads the options after the block shape: `, nan` pads with NaN, `, - 16 16` makes promises. */
+/* Reads the options after the block shape: `, nan` (the descriptor pads with NaN), `, zero`, and promises
+ * such as `, - 16 16`. */
 static bool read_options(const char *s, const char *end, struct leaf *leaf)
 {
     while (s < end && *s == ' ')
@@ -248,8 +252,8 @@ static bool read_options(const char *s, const char *end, struct leaf *leaf)
            read_options(stop, end, leaf);
 }
 
-/* Reads tensordesc<fp16[128, 64]>, with optional promises: one for all sizes and strides, after `>`, or one for each of
- * them, inside the angle brackets. */
+/* Reads tensordesc<fp16[128, 64]>, with optional promises: after `>` one promise for all sizes and strides,
+ * or inside the angle brackets a promise for each size and stride. */
 static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf *leaf)
 {
     struct eval *e = &r->module->eval;
@@ -271,15 +275,15 @@ static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf
         return false;
     }
     bool good = leaf->block && read_promise(r, x, (size_t)(close + 1 - x->s), &leaf->arg);
-    /* 16 also means that signature_variants adds no promises for the sizes and strides */
+    /* because of the value 16, signature_variants adds no further promise to this entry */
     leaf->arg.divisible = leaf->nsizes ? 16 : leaf->arg.divisible;
     return good;
 }
 
 typedef VEC(struct spec_arg) spec_args;
 
-/* Adds n arguments to `args`: the descriptor's sizes or strides, whose promises begin at number `first` of the
- * leaf's promises. */
+/* Adds n arguments to `args`: the descriptor's sizes or strides. Bit first + i of leaf->divisible is the
+ * promise for argument i. Returns a tuple with None for each argument. */
 static struct obj *add_sizes(struct reader *r, const struct leaf *leaf, int first, int n, spec_args *args)
 {
     struct eval *e = &r->module->eval;
@@ -302,7 +306,7 @@ static void add_constant(struct reader *r, const struct spec_arg *like, struct o
 }
 
 /* Adds a descriptor's arguments: address, sizes, strides (the last is 1), and the constants block_shape and
- * padding. */
+ * padding. Returns a tuple that represents the descriptor. */
 static struct obj *add_descriptor(struct reader *r, const struct leaf *leaf, spec_args *args)
 {
     struct eval *e = &r->module->eval;
@@ -322,8 +326,8 @@ static struct obj *add_descriptor(struct reader *r, const struct leaf *leaf, spe
     return descriptor_new(e, (struct obj *[]){obj_none, shape, strides, shape, obj_none});
 }
 
-/* Adds to `args` the arguments for a tree whose first leaf is number *at, and moves *at past the tree's leaves.
- * Returns the tree with a tuple in place of each descriptor; NULL for a single argument. */
+/* Adds the arguments of a tree to `args`. The tree's first leaf is number *at; moves *at past the tree's
+ * leaves. Returns the tree with a tuple in place of each descriptor; NULL for a single argument. */
 static struct obj *add_tree(struct reader *r, struct obj *tree, int *at, spec_args *args)
 {
     struct eval *e = &r->module->eval;
@@ -361,7 +365,8 @@ static void fill_spec(struct reader *r)
 
 /* -- entries -- */
 
-/* Returns the length of the entry at s, which ends at a comma outside brackets and quotes, or at `end`. */
+/* Returns the length of the entry at s. The entry ends at a comma outside brackets and quotes, or at
+ * `end`. */
 static size_t entry_length(struct reader *r, const char *s, const char *end)
 {
     const char *unclosed = NULL, *at = s;
@@ -385,7 +390,7 @@ static size_t entry_length(struct reader *r, const char *s, const char *end)
     return (size_t)(at - s);
 }
 
-/* Splits NAME=entry. */
+/* If x is NAME=entry, sets x->name to NAME, and x to the entry. */
 static void split_name(struct reader *r, struct entry *x)
 {
     size_t n = 0;
@@ -422,7 +427,7 @@ static bool read_meta(struct reader *r, const struct entry *x)
     return value != NULL;
 }
 
-/* Reads the entry at *s, and moves *s past its comma; returns false at the end. */
+/* Reads the entry at *s, and moves *s past the comma after it. Returns false if this was the last entry. */
 static bool next_entry(struct reader *r, const char **s, const char *end, struct entry *x)
 {
     *x = (struct entry){.s = *s, .n = entry_length(r, *s, end)};
@@ -470,8 +475,7 @@ static bool add_leaf(struct reader *r, const struct entry *x, const struct param
 /* The entries between the parentheses of a tuple. */
 typedef VEC(struct entry) entry_list;
 
-/* Returns the number of bytes before the opening parenthesis that matches x's last character; x->n if there is
- * none. */
+/* If x is NAME(...) or (...), returns the length of NAME, or 0 without a name. Otherwise returns x->n. */
 static size_t tuple_name_length(const struct entry *x)
 {
     size_t n = 0;
@@ -493,8 +497,8 @@ static void list_members(struct reader *r, const struct entry *x, entry_list *ou
 
 enum { TUPLES_DEEP = 16 };
 
-/* Returns whether x is a tuple that contains a type, and is not nested too deeply. A tuple that contains only
- * values is itself a value. */
+/* Returns whether x is a tuple that contains a type, and is not nested too deeply. If a tuple contains only
+ * values, it is itself a value, which an expression describes. */
 static bool is_tuple(struct reader *r, const struct entry *x, int depth)
 {
     entry_list members = {0};
@@ -508,8 +512,8 @@ static bool is_tuple(struct reader *r, const struct entry *x, int depth)
     return false;
 }
 
-/* Returns the class of a named tuple. The name of the class precedes the parenthesis. If there is no such class,
- * reports an error and returns NULL. */
+/* Returns the class of the named tuple x, whose name precedes the parenthesis, and sets *names to the class's
+ * fields. If there is no such class, reports an error and returns NULL. */
 static struct obj *read_class(struct reader *r, const struct entry *x, struct obj **names)
 {
     struct entry name = {.s = x->s, .n = tuple_name_length(x)};
@@ -525,7 +529,7 @@ static struct obj *read_class(struct reader *r, const struct entry *x, struct ob
     return NULL;
 }
 
-/* Returns the entry for field i; NULL if there is none. */
+/* Returns the entry for field i, by the field's name or by its position; NULL if there is none. */
 static const struct entry *find_member(const entry_list *members, int i, const char *field)
 {
     for (int k = 0; k < members->n; k++)
@@ -572,8 +576,8 @@ static struct obj *add_named_tuple(struct reader *r, const struct entry *x, cons
     return NULL;
 }
 
-/* Adds the leaves of an entry, and returns its tree, which is None for a leaf; NULL after an error, which it
- * reports. */
+/* Adds the leaves of an entry, and returns the entry's tree (None if the entry is a leaf); NULL after an
+ * error, which it reports. */
 static struct obj *add_argument(struct reader *r, const struct entry *x, const struct param_rule *rule,
                                 int depth)
 {
@@ -617,7 +621,8 @@ static bool read_entry(struct reader *r, struct entry *x, int position)
     return tree != NULL;
 }
 
-/* Sets parameters that the signature omits to their defaults. */
+/* Gives parameters that the signature omits their default values. Returns false after an error, which it
+ * reports. */
 static bool fill_defaults(struct reader *r)
 {
     for (int i = 0; i < r->nrules; i++) {
@@ -688,8 +693,8 @@ bool signature_read(struct neso_kernel *k, const char *signature)
 enum { VARIANTS_MOST = 4096, PROMISES = 3 };
 static const char *const promises[PROMISES] = {":1", ":16", ""};
 
-/* Returns whether a variant can have this promise for leaf i. A promise that the signature itself makes is in every
- * variant. */
+/* Returns whether a variant can add promises[promise] to leaf i. If the signature itself makes a promise for
+ * the leaf, no variant adds another one. */
 static bool may_promise(const struct reader *r, int i, int promise)
 {
     const struct spec_arg *a = &r->leaves.at[i].arg;
@@ -702,7 +707,7 @@ static bool may_promise(const struct reader *r, int i, int promise)
     return promise == 2 || (is_open && (is_int || a->type->kind == LT_ptr) && !rule->no_divisible);
 }
 
-/* Prints the signature with promise[i] for each leaf i. */
+/* Prints the signature with promises[promise[i]] after the entry of each leaf i. */
 static void print_variant(const struct reader *r, const int *promise, struct text *out)
 {
     const char *s = r->source->text;
@@ -767,7 +772,8 @@ bool signature_variants(struct neso_kernel *k, const char *signature, struct tex
 
 /* -- parameters of jit functions -- */
 
-/* Returns the last word of an annotation: "constexpr" for tl.constexpr, constexpr, "constexpr", constexpr[int]. */
+/* Returns the last name in an annotation: "constexpr" for tl.constexpr, constexpr, "constexpr",
+ * constexpr[int]. */
 static const char *annotation_word(const struct ast *x)
 {
     switch (x->kind) {
@@ -790,7 +796,7 @@ static const struct lang_type *annotated_type(struct eval *e, const char *word)
     return lang_parse(e, word, strlen(word));
 }
 
-/* Returns whether parameter i is in a list of do_not_specialize, by its number or by its name. */
+/* Returns whether a list such as do_not_specialize contains parameter i, by its number or by its name. */
 static bool is_listed(const struct obj *list, int i, const char *name)
 {
     if (!list || (list->kind != OBJ_list && list->kind != OBJ_tuple))

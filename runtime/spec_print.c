@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* spec_print.c: names a specialization, and prints it as a signature that signature.c reads.
+/* spec_print.c: prints a specialization as a signature that signature.c reads, and makes the specialization's
+ * id. In this example, a is a tensor descriptor, which becomes several arguments; the last ones are its
+ * block_shape (64, 32) and its padding (0):
  *
  *     arguments of a launch                                   signature
  *     X=*fp32:16, n=i32:16, BLOCK=256                         *fp32:16, i32:16, 256
@@ -87,8 +89,8 @@ void spec_print(struct neso_kernel *k, struct text *out)
     }
 }
 
-/* The following functions print a specialization as a signature; they return false if no signature describes the
- * specialization. */
+/* The following functions print a specialization as a signature. They return false if no signature can
+ * describe the specialization. */
 
 /* Prints a constant as a Python expression: a type as tl.dtype('...'), any other value as its repr. */
 static bool put_constant(struct neso_kernel *k, struct obj *x, struct text *out)
@@ -117,8 +119,8 @@ static bool is_one(const struct spec_arg *a)
     return a->equals_one || (a->is_const && a->value && obj_as_int(a->value, &n) && n == 1);
 }
 
-/* Prints a descriptor, whose arguments begin at *at: an address, sizes, strides (the last is 1), the block's
- * shape, the padding. */
+/* Prints a descriptor. Its arguments begin at number *at: an address, sizes, strides (the last is 1), the
+ * block's shape, the padding. Moves *at past them. */
 static bool put_descriptor(struct neso_kernel *k, int rank, int *at, struct text *out)
 {
     const struct spec_arg *base = &k->spec.args[*at], *sizes = base + 1, *block = sizes + 2 * rank,
@@ -147,8 +149,8 @@ static bool put_descriptor(struct neso_kernel *k, int rank, int *at, struct text
     return true;
 }
 
-/* Prints the arguments of one parameter, which begin at *at. `tree` is the tuple that was passed; NULL means a
- * single argument. */
+/* Prints the arguments of one parameter, which begin at number *at, and moves *at past them. `tree` is the
+ * tuple that was passed; NULL: a single argument was passed. */
 static bool put_arguments(struct neso_kernel *k, const struct obj *tree, int *at, struct text *out)
 {
     if (!tree || tree->kind != OBJ_tuple)

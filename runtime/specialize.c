@@ -7,7 +7,8 @@
  *        98432  an int, multiple of 16       i32:16      value: 98432
  *        BLOCK  tl.constexpr                 constant 512
  *
- * The int 1 is a constant too. The grid may be a function; it is called with a dict of all arguments by name. */
+ * The int 1 is a constant too. If the grid is a function, it is called with a dict of all arguments by
+ * name. */
 #include "frontend/trace/lang.h"
 #include "runtime/devices/interpreter/trace.h"
 #include "runtime/host/host.h"
@@ -15,10 +16,10 @@
 
 #include <string.h>
 
-/* Facts about a jit function that its launches need. The first launch creates this struct. */
+/* Facts about a jit function, which launches of the function need. The first launch creates this struct. */
 struct callee {
     struct param_rule *rules;
-    int nrules; /* number of parameters, with **META as the last */
+    int nrules; /* number of parameters, including **META, which is the last */
     bool has_meta;
 };
 
@@ -58,8 +59,8 @@ static const struct callee *find_callee(struct program *p, struct eval *e, struc
 
 /* -- launch options -- */
 
-/* A keyword argument of a launch that is an option of the launch, not an argument of the kernel. If `set` is NULL,
- * the option has no effect. */
+/* An option of a launch: a keyword argument that is not an argument of the kernel. If `set` is NULL, the
+ * option has no effect. */
 struct launch_option {
     const char *name;
     void (*set)(struct call *c, int64_t value);
@@ -158,8 +159,8 @@ static bool is_parameter(const struct call *c, const char *name)
     return false;
 }
 
-/* Removes the launch options from the keywords, except options that are also parameters. Then binds the arguments to
- * the parameters as Python does. */
+/* Sets the launch options from the keywords. Then binds the other arguments to the parameters as Python does;
+ * an option whose name is also the name of a parameter is bound too. */
 static void bind(struct call *c, const struct args *args)
 {
     struct eval *e = c->eval;
@@ -256,8 +257,8 @@ static void set_int(struct call *c, struct spec_arg *a, const struct param_rule 
               !rule->no_divisible);
 }
 
-/* Specializes a pointer on whether its address is a multiple of 16. Raises an exception if the tensor cannot be
- * placed on the device (no memory, or a failed copy). */
+/* Sets `a` to a pointer type; a->divisible is 16 if the address is a multiple of 16. Raises an exception if
+ * the tensor cannot be placed on the device (no memory, or a failed copy). */
 static void set_pointer(struct call *c, struct spec_arg *a, const struct param_rule *rule, struct pointer p)
 {
     if (p.address == 0 && c->program->fault.status)
@@ -291,8 +292,8 @@ static void set_arg(struct call *c, struct spec_arg *a, const struct param_rule 
         eval_raise(e, c->loc, "TypeError", ERR_launch_argument, rule->name, kernel_name(c), obj_type_name(x));
 }
 
-/* Adds all items of a tuple as arguments. Returns a tuple with the same structure, which the spec keeps; NULL if x
- * is not a tuple. */
+/* Adds x to c->leaves; if x is a tuple or a tensor descriptor, adds its items instead. Returns a tuple with
+ * the structure of x, for spec.parts; NULL for other x. */
 static struct obj *take_apart(struct call *c, const struct param_rule *rule, struct obj *x)
 {
     struct eval *e = c->eval;
@@ -348,7 +349,7 @@ static bool is_callable(const struct obj *x)
     return x->kind == OBJ_function || x->kind == OBJ_method || x->kind == OBJ_builtin;
 }
 
-/* Returns a dict of all arguments by name, with which a grid that is a function is called. */
+/* Returns a dict of all arguments by name: the argument with which a grid function is called. */
 static struct obj *meta_dict(struct call *c)
 {
     struct eval *e = c->eval;
@@ -400,9 +401,9 @@ static void key_type(const struct lang_type *t, struct text *key)
         key_type(t->elem, key);
 }
 
-/* Appends the key of a constant. Constants with equal keys have the same kind and the same text, so a kernel cannot
- * distinguish them. For kinds whose different objects may have the same text, the key contains the object's
- * identity. */
+/* Appends the key of a constant. Constants with equal keys have the same kind and the same text, so a kernel
+ * cannot distinguish them. If different objects of a kind may have the same text, the key contains the
+ * object's address instead of the text. */
 static void key_const(struct call *c, struct obj *x, struct text *key)
 {
     bool is_plain = x->kind <= OBJ_tuple || x->kind == OBJ_type;
@@ -451,7 +452,8 @@ static struct text make_key(struct call *c)
     return key;
 }
 
-/* Reports a difference between the PTX and the traced kernel as a warning, for callers that set no options.checked. */
+/* Warns of a difference that a check found between the PTX and the traced IR. Called if
+ * neso_run_options.checked is NULL. */
 static void warn_of_difference(void *user, const neso_checked *x)
 {
     struct program *p = user;
@@ -460,8 +462,9 @@ static void warn_of_difference(void *user, const neso_checked *x)
                   x->pass, *x->without ? x->without : "nothing");
 }
 
-/* Compiles a kernel inside the guard() of the running program. Enters the kernel in the program's table before the
- * compilation. So the kernel is freed at the end of the program even if the compilation unwinds. */
+/* Compiles a kernel, inside the guard() of the running program. Stores the kernel in the program's table
+ * (*slot) before the compilation. So the kernel is freed at the end of the program even if the compilation
+ * unwinds. */
 static void compile(struct call *c, void **slot)
 {
     struct program *p = c->program;
@@ -624,7 +627,8 @@ static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
 
 /* -- traces of floats -- */
 
-/* Warns of each op at which stored results began to lose bits. Each op of a program causes at most one warning. */
+/* Warns of each op at which results that were later stored began to lose bits. A program gets at most one
+ * warning for each op. */
 static void warn_of_losses(struct call *c, const struct float_trace *t)
 {
     for (int i = 0; i < t->nbirths; i++) {

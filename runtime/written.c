@@ -11,7 +11,7 @@
 struct written {
     struct arena *arena;
     bool *by_param; /* for each parameter of the func */
-    /* the kernel writes to an address of unknown origin, so the kernel may write through every pointer */
+    /* the kernel writes to an address of unknown origin, so it may write through every pointer parameter */
     bool all;
 };
 

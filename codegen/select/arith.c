@@ -49,7 +49,7 @@
 static const struct row {
     uint8_t whole;   /* instruction for integers */
     uint8_t reading; /* how the instruction reads its operands: as signed, unsigned or bits */
-    bool exact;      /* an i8 operand must be extended first, because its upper bits affect the result */
+    bool exact;      /* an i8 operand must be extended first: its register's upper bits affect the result */
     uint8_t real;    /* instruction for floats */
 } rows[OP_count] = {
 #define X(op, whole, reading, exact, real) [op] = {whole, reading, exact, real},
@@ -164,8 +164,8 @@ static struct opnd remainder_of(struct select *s, enum ptype type, const struct 
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_mul_lo, type), quotient, x[1]));
 }
 
-/* Computes the quotient or remainder of an integer of 32 or 64 bits and 2^k by shifts and masks; quotients round
- * toward zero. If the PTX contained a div, ptxas would sometimes generate a full division. */
+/* Computes the quotient or remainder of an integer of 32 or 64 bits and 2^k, by shifts and masks. Quotients
+ * round toward zero. If the PTX contained a div, ptxas would sometimes generate a full division. */
 static struct opnd by_power(struct select *s, const struct op *o, enum ptype type, const struct opnd *x,
                             int k)
 {
@@ -189,9 +189,9 @@ static struct opnd by_power(struct select *s, const struct op *o, enum ptype typ
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_and, plain), biased, mask));
 }
 
-/* Emits 0 - x, |x| or x - y for 16-bit integers, with unsigned subtractions. Unsigned subtractions avoid a fault of
- * ptxas 13.0. For x = -32768, the results of `neg.s16`, `abs.s16` and `sub.s16 0, x` should be -32768. But a setp,
- * min or max that reads such a result as signed gets 32768. */
+/* Emits 0 - x, |x| or x - y for 16-bit integers, with unsigned subtractions. Signed ones would run into a
+ * fault of ptxas 13.0: for x = -32768, the results of `neg.s16`, `abs.s16` and `sub.s16 0, x` should be
+ * -32768, but a setp, min or max that reads such a result as signed gets 32768. */
 static struct opnd minus_16(struct select *s, enum opcode code, const struct opnd *x)
 {
     const struct form sub = form0(INSN_sub, PT_u16);
@@ -209,7 +209,8 @@ static bool negates_32(const struct op *o, enum ptype type, const struct opnd *x
            (o->code == OP_neg || (o->code == OP_sub && x[0].kind == OPND_imm && x[0].i == 0));
 }
 
-/* Returns whether another op computes the other half (low or high word) of this product of 32-bit integers. */
+/* o computes the low or the high word of a product of 32-bit integers. Returns whether another op of the
+ * block computes the other word. */
 static bool has_other_half(const struct op *o)
 {
     const enum opcode other = o->code == OP_mul ? OP_mulhu : OP_mul;
@@ -224,8 +225,9 @@ static bool has_other_half(const struct op *o)
     return false;
 }
 
-/* Computes a half of a product by a mul.wide. The peephole merges the mul.wides of the ops that compute the two
- * halves. ptxas would not merge a mul.lo with a mul.hi, and each of these takes as long as a mul.wide. */
+/* Computes one half of a product by a mul.wide. The op that computes the other half does the same, and the
+ * peephole merges the two mul.wides. ptxas would not merge a mul.lo with a mul.hi, and each of these takes as
+ * long as a mul.wide. */
 static struct opnd half_of_product(struct select *s, const struct op *o, const struct opnd *y)
 {
     struct opnd halves[3] = {mir_reg(s->m, CLASS_b32), mir_reg(s->m, CLASS_b32)};
@@ -265,8 +267,8 @@ static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt
 
 /* -- floats -- */
 
-/* Computes an op in f32, for formats that have no instruction for the op. Rounding the f32 result to the format gives
- * the correctly rounded result. */
+/* Computes an op in f32, for float types that have no instruction for the op, and rounds the result to the
+ * float type. For these ops, the result of the two roundings is correctly rounded. */
 static struct opnd through_f32(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x,
                                struct opnd (*f)(struct select *s, const struct op *o, enum dtype dt,
                                                 const struct opnd *x))
@@ -286,8 +288,8 @@ static struct opnd minmax_f64_nan(struct select *s, enum insn_code code, const s
     return emit3(s, form0(INSN_selp, PT_f64), nan, least, is_nan);
 }
 
-/* Before Hopper, fma is the only arithmetic instruction on bf16. So x + y becomes x * 1 + y, x * y becomes x * y +
- * -0, and x - y becomes y * -1 + x, with the same rounding. */
+/* Before Hopper, fma is the only arithmetic instruction on bf16. So x + y becomes x * 1 + y,
+ * x * y becomes x * y + -0, and x - y becomes y * -1 + x. The rounding is the same. */
 static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct opnd *x)
 {
     enum { ONE = 0x3f80, MINUS_ONE = 0xbf80, MINUS_ZERO = 0x8000 };
@@ -299,8 +301,8 @@ static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct 
     }
 }
 
-/* Flips or clears the sign bit of a 16-bit float. Does not use and.b16 to clear the sign bit: when ptxas 13.0 packs
- * the results of two `cvt.rn.f16.f32` into one word, ptxas drops the `and` on the lower half. */
+/* Flips the sign bit of a 16-bit float (neg) or clears it (abs). Does not use and.b16 to clear it: when ptxas
+ * 13.0 packs the results of two `cvt.rn.f16.f32` into one word, it drops the `and` on the lower half. */
 static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, struct opnd x)
 {
     enum { SIGN = 0x8000 };
@@ -311,8 +313,8 @@ static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, st
 
 static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x);
 
-/* Returns whether o is of the form 1 / (c + exp(x)), as in a sigmoid, where c is so large that the divisor cannot
- * be subnormal. */
+/* Returns whether o computes 1 / (c + exp(x)), as in a sigmoid, with a constant c that is so large that the
+ * divisor cannot be subnormal. */
 static bool is_inverse_of_more(const struct op *o)
 {
     const struct op *sum = op_opnd(o, 1)->def;
@@ -327,9 +329,9 @@ static bool is_inverse_of_more(const struct op *o)
     return false;
 }
 
-/* Computes 1 / x as 1 / (x / 4) / 4, because the instruction for 1 / x flushes subnormal results to zero. If x
- * exceeds 2^126, 1 / x is subnormal, but 1 / (x / 4) is not; only the last multiplication has a subnormal
- * result. */
+/* Computes 1 / x as 1 / (x / 4) / 4, because the instruction for 1 / x flushes subnormal results to zero. If
+ * x exceeds 2^126, 1 / x is subnormal, but 1 / (x / 4) is not, and the last multiplication does not flush. If
+ * no use of the result needs subnormal numbers, the instruction alone suffices. */
 static struct opnd inverse(struct select *s, const struct value *result, struct opnd x)
 {
     struct opnd quarter = opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, 0.25));
@@ -372,10 +374,10 @@ static struct opnd f32_unless(struct select *s, enum mod mod, struct opnd size, 
                  is_so);
 }
 
-/* Computes x / y with the instructions that ptxas generates for div.full, except that ptxas scales each x by
- * conditional multiplications. The instructions that read only y are equal for all x, so CSE leaves only one copy of
- * them. The last multiplication has no .rn, so that fuse.c does not fuse the quotient with a following addition, which
- * has .rn: fuse.c requires that both instructions have the same modifiers. */
+/* Computes x / y with nearly the instructions that ptxas generates for div.full. The difference: ptxas scales
+ * each x by conditional multiplications. Here, the instructions that read only y are equal for all x, so CSE
+ * leaves only one copy of them. The last multiplication has no .rn. A following addition has .rn, and fuse.c
+ * fuses only instructions with the same modifiers, so it does not fuse the quotient with the addition. */
 static struct opnd divide_scaled(struct select *s, struct opnd x, struct opnd y)
 {
     struct opnd size = emit1(s, form0(INSN_abs, PT_f32), y),

@@ -3,9 +3,9 @@
  *
  *     asm %x text="shl.b32 $0, $1, 3;" constraints="=r,r"     =>     { .reg .b32 $a0; shl.b32 $a0, %r1, 3; mov.b32 %r2, $a0; }
  *
- * Up to `pack` elements narrower than 32 bits share a register. Results get separate registers inside the braces,
- * because the user's text may write a result before it has read all operands. The frontend has checked the
- * constraints. */
+ * Up to `pack` elements narrower than 32 bits share a register. Inside the braces, results have registers of
+ * their own ($a0), because the user's text may write a result before it has read all operands. The frontend
+ * has checked the constraints. */
 #include "codegen/select/select.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
  *
  *     mbar_wait %bar, %parity      =>      L: mbarrier.try_wait.parity... %p1, [%r1], %r2;  @!%p1 bra L;
  *
- *     warps warps=[8 4] {..} {..}  =>      @tid < 256 bra L;  @leader != 256 ret;  elect;  (code of the second role)
- *      ret;
+ *     warps warps=[8 4] {..} {..}  =>      @tid < 256 bra L;  @leader != 256 ret;  elect;
+ *                                          (code of the second role)  ret;
  *                                       L: (code of the first role)  ret;
  *
  *     stagger_wait                 =>      @second bar.sync 4, 256;  @second bar.arrive 5, 256;
@@ -14,15 +14,18 @@
  *     stagger_wait turns=1         =>      @second bar.sync 4, 256;
  *     stagger_arrive turns=1       =>      bar.arrive 4 (first) or 5 (second), 256;
  *
- * The control flow of the two roles never joins, so that each role can have its own number of registers (setmaxnreg).
- * The second role, the producer, only starts copies and waits, so a single thread executes it. */
+ * "@first" and "@second" stand for a guard that is true in the first or in the second of two warpgroups.
+ *
+ * The control flow of the two roles never joins, so that each role can have its own number of registers
+ * (setmaxnreg). The second role, the producer, only starts copies and waits, so a single thread executes
+ * it. */
 #include "codegen/select/select.h"
 
 #include "ir/families.h"
 
 /* -- which thread executes an instruction -- */
 
-enum { PRODUCER = 2 }; /* number of the second role, which a single thread executes */
+enum { PRODUCER = 2 }; /* the number of the second role, which a single thread executes */
 
 static struct opnd thread_is(struct select *s, uint32_t mask, int64_t value)
 {
@@ -38,8 +41,8 @@ static struct opnd acts(struct select *s)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
 }
 
-/* Returns a predicate that is true in one thread of each group of warps if the op has groups. Otherwise it is true in
- * one thread of the role. */
+/* Returns a predicate. If the op has groups of warps, it is true in one thread of each group. Otherwise, it
+ * is true in one thread of the role. */
 static struct opnd acts_for_group(struct select *s, const struct op *o)
 {
     const struct attr *warps = op_attr(o, ATTR_group);
@@ -85,8 +88,8 @@ static void select_mbar_expect(struct select *s, const struct op *o)
     set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive_tx), 0, 2, x), mine);
 }
 
-/* Returns the distance in bytes from this CTA's shared memory to the shared memory of the other CTA of the pair.
- * The distance is computed once, before all loops. */
+/* Returns the distance in bytes from this CTA's shared memory to the shared memory of the other CTA of the
+ * pair. select_warps computes the distance once, before all loops. */
 static struct opnd distance_to_peer(struct select *s)
 {
     struct opnd smem = emit1(s, form0(INSN_mov, PT_u32), (struct opnd){.kind = OPND_smem, .cls = CLASS_b32});
@@ -94,8 +97,8 @@ static struct opnd distance_to_peer(struct select *s)
     return emit2(s, form0(INSN_sub, PT_s32), emit2(s, form0(INSN_mapa, PT_u32), smem, peer), smem);
 }
 
-/* Selects an arrival. One lane of each warp arrives; but if a dot's wait has synchronized the warps of a group, only
- * one lane of the group arrives. */
+/* Selects an arrival. One lane of each group of warps arrives (attribute `group`). A group of several warps
+ * is possible if the wait for a dot has synchronized these warps. */
 static void select_mbar_arrive(struct select *s, const struct op *o)
 {
     uint32_t others = 32 * (uint32_t)op_int(o, ATTR_group) - 1;
@@ -124,10 +127,11 @@ static void select_mbar_wait(struct select *s, const struct op *o)
 
 /* -- staggered warpgroups -- */
 
-/* Each pair of neighbouring warpgroups has two named barriers: the second warpgroup waits at GO, the first at GONE.
- * Without GONE, the first warpgroup could arrive at GO twice before the second warpgroup arrives once, for example if
- * a loop of one iteration is inside a loop over tiles. GO would then count both arrivals in one phase. The numbers of
- * these barriers follow those of the CTA's barrier and of the barriers of roles and groups. */
+/* Each pair of neighbouring warpgroups has two named barriers: the second warpgroup waits at GO, the first at
+ * GONE. Without GONE, the first warpgroup could arrive at GO twice before the second warpgroup arrives once,
+ * for example if a loop of one iteration is inside a loop over tiles. GO would then count both arrivals in
+ * one phase. The numbers of GO and GONE follow the numbers of the CTA's barrier and of the barriers of roles
+ * and groups. */
 enum { GO, GONE, PAIR_BARRIERS, ROLES = 1, NAMED_BARRIERS = 16 };
 _Static_assert(1 + ROLES + STAGGER_GROUPS_MOST + PAIR_BARRIERS * (STAGGER_GROUPS_MOST - 1) <= NAMED_BARRIERS,
                "a CTA has 16 named barriers");
@@ -143,9 +147,9 @@ static void come_to_pair(struct select *s, enum insn_code code, int group, int p
     set_guard(emit_insn(s, form0(code, PT_none), 0, 2, x), mine);
 }
 
-/* In the first of two warpgroups, the instruction arrives at the barrier GO; in the second, at the barrier GONE. Both
- * warpgroups use the same instruction: if there were two guarded instructions, ptxas would move both past the
- * arithmetic that follows. */
+/* Emits an arrival: in the first of two warpgroups at the barrier GO, in the second at the barrier GONE. Both
+ * warpgroups execute the same instruction, with the barrier's number in a register. If there were two guarded
+ * instructions, ptxas would move both past the arithmetic that follows. */
 static void pass_turn(struct select *s)
 {
     int threads = 32 * WARPGROUP_WARPS, behind = s->role + 1 + s->f->num_warps / WARPGROUP_WARPS;
@@ -191,8 +195,9 @@ static struct boxes boxes_of(struct select *s, const struct op *o, const struct 
     return b;
 }
 
-/* Computes the coordinates of box `number`, innermost first; operand `first` is the outermost coordinate. A tensor
- * map may have more dimensions than the tile. The coordinates of these outer dimensions are the same for all
+/* Writes the coordinates of a box to x, innermost first. `coord` is the position of the box in the tile. The
+ * op's operands from number `first` on are the coordinates of the tile, outermost first. A tensor map may
+ * have more dimensions than the tile. The coordinates of these outer dimensions are the same for all
  * boxes. */
 static void box_coords(struct select *s, const struct op *o, int first, const struct type *t,
                        const int *order, uint32_t coord, struct opnd *x)
@@ -208,9 +213,10 @@ static void box_coords(struct select *s, const struct op *o, int first, const st
     }
 }
 
-/* Advances the address and the coordinates to the half of the tile that this CTA or group copies. If a pair of CTAs
- * shares a copy, each CTA copies the boxes whose number has the CTA's rank as its highest bit. If two groups of warps
- * store rows, each group stores one half of the tile. */
+/* Advances the address *at and the coordinates x to the half of the tile that this CTA or group copies.
+ * `rank` (0 or 1) is the number of the CTA or group. If a pair of CTAs shares a copy, each CTA copies the
+ * boxes whose number has the CTA's rank as its highest bit. If two groups of warps store rows, each group
+ * stores one half of the tile. `top` is the bit of a box's number that is the number of the half. */
 static void take_half(struct select *s, const struct type *t, const int *order, const struct boxes *b,
                       int top, struct opnd rank, struct opnd *at, struct opnd *x)
 {
@@ -227,7 +233,8 @@ static void take_half(struct select *s, const struct type *t, const int *order, 
         }
 }
 
-/* Emits a copy for each box of the buffer, with the address and the coordinates of the box. */
+/* Emits a TMA load or store for each box of the buffer, with the address and the coordinates of the box. The
+ * coordinates are the op's operands from number `first` on. */
 static void select_boxes(struct select *s, const struct op *o, int first, bool load)
 {
     enum { BOTH = 3, GROUP_BITS = 7 };
@@ -305,7 +312,7 @@ static void end_making(struct select *s)
     set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), s->elected);
 }
 
-/* Ends the producer's setup: all threads of its warp but the elected one exit. */
+/* Ends the producer's setup: all threads of its warp exit, except for the elected thread. */
 static void go_alone(struct select *s)
 {
     struct insn *end = emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
@@ -321,14 +328,14 @@ static void select_ready(struct select *s)
     if (s->role == PRODUCER)
         end_making(s);
     emit_insn(s, form0(s->role == PRODUCER ? INSN_bar_arrive : INSN_bar, PT_none), 0, 2, x);
-    /* From here on, only the elected thread of the producer's warp runs. (In a branch that returns early, the other
-     * threads need not exit here: the return ends all threads.) */
+    /* From here on, only the elected thread of the producer's warp runs. (In a branch that returns early, the
+     * other threads need not exit here, because the return ends all threads.) */
     if (s->role == PRODUCER && s->op->block->parent->code == OP_warps)
         go_alone(s);
 }
 
-/* The arrivals are relaxed: the only earlier accesses that the other CTA must see are the initializations of
- * mbarriers, and a separate fence makes these visible. With release semantics, the arrivals would wait for all
+/* The arrival is relaxed. The other CTA must see only one kind of earlier access, the initializations of
+ * mbarriers, and a separate fence makes these visible. An arrival with release semantics would wait for all
  * stores. */
 static void select_cluster_arrive(struct select *s)
 {
@@ -339,8 +346,8 @@ static void select_cluster_arrive(struct select *s)
     emit_insn(s, form1(INSN_cluster_arrive, PT_none, MOD_relaxed), 0, 0, NULL);
 }
 
-/* The producer's code precedes the consumers' code, because its copies have a long latency and should start early,
- * while the instruction cache is still empty. */
+/* The producer's code precedes the consumers' code. The producer's copies have a long latency and should
+ * start early, when the instruction cache is still empty. */
 static void select_warps(struct select *s, const struct op *o)
 {
     struct opnd own = opnd_int(CLASS_b32, 32 * s->f->num_warps);

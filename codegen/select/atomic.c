@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* atomic.c: selects atomic operations on global memory: the thread that owns an element executes one instruction.
+/* atomic.c: selects atomic operations on global memory. The thread that owns an element executes one
+ * instruction.
  *
  *     %old = atomic_rmw %p, %v, %m rmw=add     =>     mov.b32 %r5, 0;
  *                                                     @%p0 atom.acq_rel.gpu.global.add.u32 %r5, [%rd1], %r4;
  *
- * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of f32 or f64,
- * so the atomic compares the bits of such floats as integers. Positive floats have the order of their bits, so the
- * instruction for a positive operand is a signed maximum. The order of negative floats is reversed, so the
- * instruction for a negative operand is an unsigned minimum. Maxima and minima of 16-bit floats, and sums of bf16 on
- * targets that lack the instruction, use a compare-and-swap loop.
+ * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of
+ * f32 or f64, so the atomic compares the bits of such floats as integers. Positive floats have the same order
+ * as their bits, so the instruction for a positive operand is a signed maximum. Negative floats have the
+ * reverse order of their bits, so the instruction for a negative operand is an unsigned minimum. Maxima and
+ * minima of 16-bit floats, and sums of bf16 on targets that lack the instruction, use a compare-and-swap
+ * loop.
  *
  *     while {                                                  @%p0 fence.acq_rel.gpu;
  *       %old = atomic_cas %lock, 0, 1; condition %old == 1     $L1: @%p0 atom.acquire.gpu.global.cas.b32 ...
  *     }                                                  =>      bra $L1 if %old == 1
  *
- * A loop that only waits for another program writes nothing, so its atomics need not release: one fence before the
- * loop releases the writes before the loop. An atomic with a release would wait for all writes of the thread in each
- * iteration. */
+ * A loop that only waits for another program writes nothing, so its atomic need not release in each
+ * iteration: one fence before the loop releases all earlier writes. With a release, the atomic would wait in
+ * each iteration for all writes of the thread. */
 #include "codegen/select/select.h"
 
 static const struct row {
@@ -31,8 +33,8 @@ static const struct row {
     [RMW_fmax] = {MOD_max, READ_signed},   [RMW_fmin] = {MOD_min, READ_signed},
 };
 
-/* An op, and the memory order of its instructions. If fences around the instructions provide part of the op's order,
- * the instructions' order is weaker. */
+/* An op, and the memory order of its instructions. This order is weaker than the op's order if fences around
+ * the instructions provide the rest. */
 struct atomic {
     const struct op *op;
     enum sem sem;
@@ -63,8 +65,9 @@ static struct form atomic_form(const struct atomic *a, enum insn_code code, enum
     return f;
 }
 
-/* Emits one atomic instruction, which sets `old` to the old value. If `old` is OPND_none and the memory order is
- * relaxed or release, the instruction is a `red`, which returns no old value. */
+/* Emits one atomic instruction, which sets `old` to the old value. `old` is OPND_none if the old value is not
+ * needed. The instruction is then a `red`, which returns no old value, if PTX has a `red` for the operation
+ * and the memory order. */
 static void emit_atomic(struct select *s, struct form f, struct opnd old, struct opnd at, struct opnd x,
                         struct opnd guard)
 {
@@ -84,8 +87,9 @@ static void emit_atomic(struct select *s, struct form f, struct opnd old, struct
     in->fresh = true;
 }
 
-/* Emits the maximum (or minimum) of floats as an atomic on their bits. If x is positive, compares the bits as signed
- * integers. If x is negative, compares the bits as unsigned integers in reversed order. */
+/* Emits the maximum or minimum of floats as an atomic on their bits. If x is positive, the atomic compares
+ * the bits as signed integers. If x is negative, it compares the bits as unsigned integers, in reverse
+ * order. */
 static void float_extreme(struct select *s, const struct atomic *a, enum dtype dt, struct opnd old,
                           struct opnd at, struct opnd x, struct opnd guard)
 {
@@ -107,7 +111,9 @@ static struct opnd combine_halves(struct select *s, enum rmw rmw, enum dtype dt,
     return emit2(s, form0(rmw == RMW_fmax ? INSN_max : INSN_min, type), a, b);
 }
 
-/*     seen = 0                        a guess of the old value; if it is wrong, the loop runs once more
+/* Emits a loop that combines the 16-bit value in memory with x by compare-and-swap:
+ *
+ *     seen = 0                        a guess of the old value; if it is wrong, the loop runs once more
  *     if (!guard) goto exit
  * body:
  *     expected = seen
@@ -138,7 +144,8 @@ static void exchange_halves(struct select *s, const struct atomic *a, enum dtype
         emit_mov(s, old, seen);
 }
 
-/* Returns whether the target has a single instruction for this operation. */
+/* Returns whether the target has a single instruction for this operation. Reports a fatal error if the
+ * operation is not supported at all. */
 static bool is_atomic_of(struct select *s, enum dtype dt, enum rmw rmw)
 {
     bool is_half = dt == DT_f16 || dt == DT_bf16;
@@ -180,9 +187,9 @@ static void cas_elem(struct select *s, const struct atomic *a, enum dtype dt, st
     set_guard(emit_insn(s, atomic_form(a, INSN_atom, MOD_cas, type), 1, 4, all), guard);
 }
 
-/* Broadcasts x from the thread that executed the atomic to all other threads, through a word of shared memory after
- * the buffers. A barrier before the store, or before the atomic, ensures that all threads have read the previous
- * contents of the word. */
+/* Broadcasts x from the thread that executed the atomic to all other threads, through a word of shared memory
+ * after the buffers. A barrier directly before the store or before the atomic ensures that all threads have
+ * read what the previous broadcast wrote to the word. */
 static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x)
 {
     enum { ALIGN = 16 };
@@ -220,8 +227,8 @@ static struct opnd from_owner(struct select *s, enum dtype dt, const struct layo
     return shuffle(s, MOD_idx, x, owner);
 }
 
-/* Returns the register for the old value. The register is 0 in threads whose guard is false. For maxima and minima of
- * floats, the register is an integer register. */
+/* Returns the register for the old value. The register is 0 in threads whose guard is false. For maxima and
+ * minima of f32 and f64, it is an integer register. */
 static struct opnd old_register(struct select *s, const struct op *o, enum dtype dt, struct opnd guard)
 {
     bool extreme = o->code == OP_atomic_rmw && dtype_info[dt].bytes >= 4 &&
@@ -233,8 +240,8 @@ static struct opnd old_register(struct select *s, const struct op *o, enum dtype
     return old;
 }
 
-/* Returns whether every use of v is a store into shared memory. Only owners store, so replicas of v then need no
- * value. */
+/* Returns whether every use of v is a store into shared memory. Only owners store, so the threads that hold
+ * replicas then need no value. */
 static bool is_only_stored(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)
@@ -261,7 +268,7 @@ static struct opnd atomic_elem(struct select *s, const struct atomic *a, enum dt
     return is_only_stored(op_result(o)) ? old : from_owner(s, dt, l, old);
 }
 
-/* Adds `vec` neighbouring elements at once; the old values have no uses. */
+/* Emits one `red` that adds `vec` neighbouring f32 elements. The old values must have no uses. */
 static void atomic_vector(struct select *s, const struct atomic *a, int vec, int k, struct opnd guard)
 {
     enum { VECTOR_MOST = 4 };
@@ -290,10 +297,11 @@ static bool is_last_access(const struct op *o)
     return true;
 }
 
-/* If the only effect in the loop is an atomic that always accesses the same word, returns this atomic; else NULL. A
- * barrier in the loop is not allowed: the atomic would then also have to release the writes that other threads made
- * before the barrier, and the fence that replaces this release (select_release_before) runs before the loop. The word
- * must be the same, because otherwise an iteration would have to release what the previous iteration has acquired. */
+/* If the only effect in the loop is an atomic that always accesses the same word, returns this atomic; else
+ * NULL. A barrier in the loop is not allowed. The atomic would then also have to release the writes that
+ * other threads made before the barrier, but the fence that replaces the release (select_release_before) runs
+ * before the loop. If the word were not the same, an iteration would have to release what the previous
+ * iteration has acquired. */
 static const struct op *polled_by(const struct op *loop)
 {
     const struct op *found = NULL;
@@ -327,12 +335,12 @@ static void find_weak_lock(struct op *o, void *found)
         *(bool *)found = true;
 }
 
-/* Returns the memory order that atomic o needs. The order has no release if a fence before the loop suffices. It has
- * no acquire if the old value has no uses and no later access of the program needs the order.
+/* Returns the memory order that atomic o needs. The order has no release if a fence before the loop suffices.
+ * It has no acquire if the old value has no uses, and the program accesses no memory after o.
  *
- * A kernel whose lock does not acquire (find_weak_lock) keeps the acquire of its unlock. PTX does not order the
- * program's reads behind such a lock, so these reads may find old values in the SM's L1 cache. The acquire of an
- * unlock empties that cache for the programs that run later on the same SM. */
+ * Exception: if the kernel has a lock that does not acquire (find_weak_lock), its unlock keeps the acquire.
+ * PTX does not order the reads that follow such a lock, so these reads may find old values in the SM's L1
+ * cache. The acquire of an unlock empties this cache for the programs that run later on the same SM. */
 static enum sem needed_order(struct select *s, const struct op *o)
 {
     bool has_weak_lock = false;
@@ -373,8 +381,8 @@ void select_atomic(struct select *s, const struct op *o)
     struct opnd owner = emit_is_owner(s, l), *tile = tile_new(s, r);
     enum sem needed = needed_order(s, o);
     struct atomic a = {.op = o, .sem = needed};
-    /* one fence replaces the fences of all instructions; a vector access needs a fence, because `red` cannot
-     * acquire */
+    /* one fence is cheaper than an order for each of several instructions; the `red` of a vector needs a
+     * fence for an acquire, because `red` cannot acquire */
     bool is_fenced = tile_nregs(r->type) > (vec << __builtin_popcount((unsigned)free_bits)) ||
                      (vec > 1 && acquires(needed));
     if (is_fenced) {

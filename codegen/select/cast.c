@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cast.c: selects casts, one element at a time.
  *
- * `cvt` converts between most pairs of types. Other casts take several steps. The steps that widen are exact: bf16
- * is the upper half of an f32, and an e5m2 float is the upper half of an f16. If a cast rounds twice, the first
- * step rounds to odd, so that the final result is correctly rounded. */
+ * `cvt` converts between most pairs of types. Other casts take several steps. The steps that widen are exact:
+ * a bf16 is the upper half of an f32, and an e5m2 float is the upper half of an f16. If a cast from float to
+ * float rounds twice, the first step rounds to odd, so that the final result is correctly rounded. A cast
+ * from an integer to bf16 or fp8 first rounds to the nearest f32. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -20,7 +21,8 @@ struct opnd extend_i8(struct select *s, enum dtype dt, struct opnd x, bool with_
     return emit2(s, form0(INSN_and, PT_b16), x, opnd_int(CLASS_b16, 0xff));
 }
 
-/* Returns the type with which `cvt` reads an integer. For an i8, `cvt` reads only the low eight bits. */
+/* Returns the source type of a `cvt` of an integer. With the type of an i8, `cvt` reads only the low eight
+ * bits of the register. */
 static enum ptype source_type(enum dtype dt, bool with_sign)
 {
     if (dt == DT_i8)
@@ -55,8 +57,9 @@ static struct opnd narrow_int(struct select *s, enum dtype from, enum dtype to, 
 
 /* -- casts to f32 and from f32 -- */
 
-/* Places the bits of an e4m3 float into the exponent and mantissa of an f16, whose value is then 2^-8 times that of
- * the e4m3 float, and multiplies the f16 by 2^8. Handles NaN, of which e4m3 has only one, separately. */
+/* Places the bits of an e4m3 float into the exponent and mantissa of an f16. The value of this f16 is 2^-8
+ * times the value of the e4m3 float, so the code multiplies it by 2^8. NaN, which has one bit pattern except
+ * for the sign, is handled separately. */
 static struct opnd f8e4_to_f16_by_hand(struct select *s, struct opnd x)
 {
     enum { MAGNITUDE = 0x7f, TO_SIGN = 8, TO_MANTISSA = 7, F16_256 = 0x5c00 };
@@ -101,8 +104,8 @@ struct opnd widen_to_f32(struct select *s, enum dtype from, struct opnd x)
     return pair[0];
 }
 
-/* Rounds x, which is not negative, toward zero to f16; if `odd`, sets the last bit of an inexact result (rounding to
- * odd). */
+/* Rounds x, which is not negative, to f16 toward zero. If `odd` is set, rounds to odd instead: sets the last
+ * bit of the result if the result is inexact. */
 static struct opnd to_f16_odd(struct select *s, struct opnd x, bool odd)
 {
     struct opnd h = emit1(s, form_cvt(PT_f16, PT_f32, MOD_rz), x);
@@ -120,7 +123,8 @@ static struct opnd f32(double x)
     return opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, x));
 }
 
-/* Combines the fp8 of |x| with the sign of x; for NaN, sets all bits but the sign. */
+/* Combines `magnitude`, the fp8 bits of |x|, with the sign of x. If x is NaN, sets all bits except the
+ * sign. */
 static struct opnd with_f8_sign(struct select *s, struct opnd magnitude, struct opnd x)
 {
     enum { NOT_A_NUMBER = 0x7f, SIGN = 0x80, TOP_BYTE = 24 };
@@ -133,8 +137,8 @@ static struct opnd with_f8_sign(struct select *s, struct opnd magnitude, struct 
     return emit2(s, form0(INSN_or, PT_b16), magnitude, sign);
 }
 
-/* Converts with integer operations: rounds to f16 and keeps the upper half. Rounds to nearest even or toward zero,
- * and saturates to the largest finite e5m2. */
+/* Converts x to e5m2 with integer operations: rounds to f16, and then rounds the f16 to its upper half.
+ * Rounds to nearest even, or toward zero if `rz` is set. Saturates to the largest finite e5m2. */
 static struct opnd f32_to_f8e5(struct select *s, struct opnd x, bool rz)
 {
     enum { LARGEST = 0x7b00, BELOW_HALF = 0x7f, HALF = 8 };
@@ -151,8 +155,8 @@ static struct opnd f32_to_f8e5(struct select *s, struct opnd x, bool rz)
     return with_f8_sign(s, h, x);
 }
 
-/* Rounds to the nearest e4m3 with integer operations. Computes normal numbers from the f32's bits, and subnormal
- * numbers as multiples of 2^-9. */
+/* Rounds x to the nearest e4m3 with integer operations. Computes normal numbers from the bits of x, and
+ * subnormal numbers as multiples of 2^-9. Saturates to the largest finite e4m3. */
 static struct opnd f32_to_f8e4(struct select *s, struct opnd x)
 {
     enum { LARGEST = 0x7e, DROPPED = 20, BELOW_HALF = 0x7ffff, BIAS = (127 - 7) << 3 };
@@ -193,8 +197,8 @@ struct opnd narrow_from_f32(struct select *s, enum dtype to, struct opnd x, enum
     return emit1(s, form_cvt(dtype_ptype(to, READ_signed), PT_f32, round == ROUND_rz ? MOD_rz : MOD_rn), x);
 }
 
-/* Rounds an f64 to odd as an f32; rounding this f32 to a narrower format gives the same result as rounding the f64
- * directly. */
+/* Rounds an f64 to f32, to odd. Rounding this f32 to a narrower float type gives the same result as rounding
+ * the f64 directly. */
 static struct opnd f64_to_odd_f32(struct select *s, struct opnd x)
 {
     struct opnd f = emit1(s, form_cvt(PT_f32, PT_f64, MOD_rz), x);
@@ -244,8 +248,8 @@ static struct opnd int_to_float(struct select *s, const struct op *o, enum dtype
     return step == to ? x : narrow_from_f32(s, to, x, ROUND_rn);
 }
 
-/* Converts to an integer with saturation. For an i8, saturates to 16 bits and keeps the low 8 bits; for an i1,
- * saturates to 32 bits and keeps the lowest bit. */
+/* Converts a float to an integer with saturation. An i8 result is saturated to 16 bits; the register's upper
+ * 8 bits do not count. An i1 result is the lowest bit of the i32 result. */
 static struct opnd float_to_int(struct select *s, enum dtype from, enum dtype to, struct opnd x,
                                 bool with_sign)
 {

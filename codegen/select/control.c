@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* control.c: turns loops and branches, whose bodies are regions in the IR, into basic blocks and jumps.
  *
- * Values that a loop carries or a region yields are in variables: registers with several definitions. The region
- * reads copies of the variables; each copy has one definition. regalloc.c coalesces the copies with the variables. */
+ * Values that a loop carries or a region yields are in variables: registers with several definitions. The
+ * code that uses these values reads copies of the variables, because a copy has only one definition.
+ * regalloc.c coalesces the copies with the variables. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
 /* -- variables -- */
 
-/* Returns how registers hold the elements of a carried tile: one register holds two 16-bit elements. */
+/* Returns how variables hold the elements of a tile: two 16-bit elements share a 32-bit register; each other
+ * element has a register of its own. */
 static struct word_shape carried_shape(const struct type *t)
 {
     enum { PAIR = 2 };
@@ -43,8 +45,8 @@ void jump_to(struct insn *jump, const struct mblock *b)
     jump->opnds[0].n = b->index;
 }
 
-/* Sets v to a copy of a variable, so that a later change of the variable does not change v. Register allocation
- * removes the copy if the copy is dead before the variable changes. */
+/* Sets v to a copy of a variable, so that a later change of the variable does not change v. Register
+ * allocation removes the copy if it is dead before the variable changes. */
 static void set_copy(struct select *s, struct value *v, const struct opnd *variable)
 {
     struct word_shape a = carried_shape(v->type);
@@ -56,7 +58,7 @@ static void set_copy(struct select *s, struct value *v, const struct opnd *varia
     }
 }
 
-/* Moves a terminator's n operands from operand `first` on into variables. */
+/* Moves n operands of op o, from operand `first` on, into variables. */
 static void pass_on(struct select *s, const struct op *o, int first, int n, struct opnd *const *variables)
 {
     int nregs = 0;
@@ -90,8 +92,8 @@ static bool const_below(const struct value *lo, const struct value *hi)
     return value_const_int(lo, &l) && value_const_int(hi, &h) && l < h;
 }
 
-/* The test is at the end of the loop, so that an iteration needs only one jump. If the bounds are constant, the first
- * test is unnecessary.
+/* The test is at the end of the loop, so that an iteration needs only one jump. A test before the loop is
+ * unnecessary if the bounds are constant and the loop has an iteration.
  *
  *     i = lo, carried = init
  *     if (!(i < hi)) goto exit
@@ -182,8 +184,8 @@ static bool is_empty_arm(const struct block *b)
     return b->first->code == OP_yield && b->first->nopnds == 0;
 }
 
-/* Selects an `if` with one arm that only returns: threads that take this arm exit, and the others continue with the
- * other arm. */
+/* Selects an `if` with an arm that only returns: threads that take this arm exit, and the others execute the
+ * other arm. Returns false, and selects nothing, if the `if` has no such arm. */
 static bool select_exit(struct select *s, const struct op *o)
 {
     for (int arm = 0; arm < 2; arm++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* convert.c: selects layout conversions, and loads and stores of tiles in shared memory.
  *
- * The quotient of two layouts maps each place (register, lane, warp) of the result to the place of its element in
- * the operand. An address is the XOR of a constant that depends on the register and of a value that depends on the
- * thread. A conversion within warps takes several rounds of shuffles (see layout_shuffle). If the source or
- * destination register of a shuffle depends on the lane, selp instructions permute the registers before or after the
- * shuffles. */
+ * The quotient of two layouts maps each place (register, lane, warp) of the result to the place of the same
+ * element in the operand. A conversion within warps takes several rounds of shuffles (see layout_shuffle). If
+ * the source register of a shuffle depends on the lane, selp instructions permute the registers before the
+ * shuffles; if the destination register does, after them. An address in shared memory is the XOR of a
+ * constant that depends on the register and of a value that depends on the thread. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -70,9 +70,9 @@ struct opnd choose_elem(struct select *s, enum dtype dt, struct opnd c, struct o
     return emit3(s, form0(INSN_selp, dtype_ptype(dt, READ_bits)), yes, no, c);
 }
 
-/* Permutes registers x[0..n): x[i] becomes the old x[i ^ m], where m is the XOR of step[b] over the bits b that are
- * set in the thread's number. Each set bit swaps all registers in pairs. Registers without a value (OPND_none) are
- * paired only with each other, and do not change. */
+/* Permutes the n registers x: x[i] becomes the old x[i ^ m], where m is the XOR of step[b] over the bits b
+ * that are set in the thread's number. So each set bit b swaps the registers in pairs. Entries without a
+ * value (OPND_none) are paired only with each other, and do not change. */
 static void exchange(struct select *s, int n, struct opnd *x, int nbits, const uint32_t *step)
 {
     enum dtype dt = elem_dtype(op_result(s->op)->type);
@@ -88,8 +88,8 @@ static void exchange(struct select *s, int n, struct opnd *x, int nbits, const u
     }
 }
 
-/* Returns whether, in every round of shuffles, each lane reads from the lane whose number is its own number XORed
- * with a constant. */
+/* Returns whether, in each round of shuffles, every lane reads from the lane whose number is its own number
+ * XOR a constant of the round. */
 static bool is_own_lane(const struct shuffle *g)
 {
     for (int b = 0; b < g->nthread; b++)
@@ -183,8 +183,9 @@ struct buffer buffer_of(struct select *s, const struct op *o, const struct layou
     return b;
 }
 
-/* The offset has a part that depends on the thread, and a part that depends on the register. Bits that both parts may
- * set are combined by XOR. The other bits of the register's part are added as a constant. */
+/* The offset is the XOR of a part that depends on the thread, and a part that depends on the register. Only
+ * the bits that the thread's part may set need an XOR instruction. The other bits of the register's part
+ * become the constant in the address. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
     uint32_t part = (uint32_t)place_apply(&b->map, (uint64_t)reg) * (uint32_t)b->elem_bytes;
@@ -247,7 +248,8 @@ static void load_vector(struct select *s, const struct buffer *b, const struct w
 
 /* -- ldmatrix and stmatrix -- */
 
-/* Returns how ldmatrix and stmatrix address the buffer: each lane supplies the address of a row. */
+/* Returns how ldmatrix and stmatrix address the buffer of op o: each lane supplies the address of a row of a
+ * matrix. */
 static struct buffer matrix_buffer(struct select *s, const struct op *o, const struct layout *l,
                                    const struct matrix_load *x)
 {
@@ -319,8 +321,8 @@ static void select_matrix_load(struct select *s, const struct op *o, const struc
     struct word_shape a = word_shape(elem_dtype(r->type), 1 << x->word_bits);
     struct form f = matrix_form(INSN_ldmatrix, x);
     struct opnd *tile = tile_new(s, r);
-    /* in a register's number, the lowest bits number the elements of a word, and the next bits the matrices of an
-     * instruction */
+    /* the lowest bits of a register's number are the number of the element in its word; the next bits are the
+     * number of the matrix in its instruction */
     int step = x->nmatrices << x->word_bits;
     for (int k = 0; k < tile_nregs(r->type); k += step) {
         struct opnd words[MATRICES_MOST + 1];
@@ -341,8 +343,8 @@ static bool feeds_dot(const struct value *v)
     return false;
 }
 
-/* Returns whether ordinary loads would read less than 16 bytes at once, and each thread owns the elements that it
- * reads. */
+/* Returns whether ordinary loads would read elements of two bytes, less than 16 bytes at once, and no element
+ * has replicas. */
 static bool reads_narrow(const struct op *o, const struct layout *l)
 {
     const int bytes = type_elem_bytes(op_result(o)->type);
@@ -377,9 +379,9 @@ static void select_shared_load(struct select *s, const struct op *o)
 
 /* -- opaque values -- */
 
-/* Adds a zero, which neither ptxas nor the peephole can know to be zero, to each pair of 16-bit elements. So they do
- * not merge the computations before and after an `opaque` op (opt/simplify/remat.c). Elements of other types do not
- * change. */
+/* Adds a zero to each pair of 16-bit elements. Neither ptxas nor the peephole can know that it is zero, so
+ * they do not merge the computations before and after an `opaque` op (opt/simplify/remat.c). Elements of
+ * other types do not change. */
 static void select_opaque(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
@@ -424,7 +426,7 @@ void select_layout(struct select *s, const struct op *o)
     case LAYOUT_OP_shared_gather: select_shared_gather(s, o); break;
     case LAYOUT_OP_shared_count: select_shared_count(s, o); break;
     case LAYOUT_OP_shared_alloc:
-    /* selects no instruction: the ops that use the result read the operands of shared_stage */
+    /* shared_stage has no instruction: the ops that use its result read its operands (buffer_place) */
     case LAYOUT_OP_shared_stage: break;
     case LAYOUT_OP_to_shared: diag_bug(s->diag, o->loc, "a tile has not been stored to shared memory");
     }

@@ -2,11 +2,12 @@
 /* dot.c: selects dots as mma instructions of the tensor cores, or as fused multiply-adds.
  *
  *     %d = dot %a, %b, %c     =>     mma.sync.aligned.m16n8k16... {%f1..%f4}, {%r1..%r4}, {%r5, %r6}, {%f5..%f8};
- *                                    for each 16 x 8 of the warp's accumulator, for each 16 of K
+ *                                    for each 16 x 8 part of the warp's accumulator, and each 16 along K
  *
- * The layouts say which register holds which element. The accumulator and the operands distribute M and N over
- * threads in the same way, so it suffices to find the register of a coordinate in the first thread. Selection moves
- * no data, because assign_layouts has given the operands the layouts that the instruction needs. */
+ * The layouts say which register holds which element. The accumulator and the operands distribute M and N
+ * over the threads in the same way. So the registers that an instruction combines in the first thread also
+ * belong together in all other threads. Selection moves no data, because assign_layouts has given the
+ * operands the layouts that the instruction needs. */
 #include "codegen/select/dot.h"
 
 #include "ir/families.h"
@@ -108,9 +109,9 @@ static void emit_mma(struct select *s, const struct fragment *g, enum insn_code 
     emit_insn(s, form0(code, PT_none), RESULTS, n, x);
 }
 
-/* Returns how many elements along K the tensor core sums before the partial sum is added in f32. The number is all of
- * K, unless the kernel sets max_num_imprecise_acc for fp8 operands (some tensor cores round sums of fp8 products to
- * fewer bits). */
+/* Returns how many elements along K the tensor core sums before an add of f32 adds this partial sum to the
+ * accumulator. This is all of K, unless the kernel sets max_num_imprecise_acc for fp8 operands, because some
+ * tensor cores round sums of fp8 products to fewer bits. */
 static int part_of_k(const struct op *o, const struct fragment *g)
 {
     const struct type *t = op_opnd(o, DOT_a)->type;

@@ -7,8 +7,8 @@
 #include "ir/target/fragments.h"
 #include "ir/support/span.h"
 
-/* One of the three tiles of a dot, as an array of registers, each of which holds one element or a word of several
- * elements. */
+/* One of the three tiles of a dot, as an array of registers. Each register holds one element, or after
+ * matrix_pack a word of several elements. */
 struct matrix {
     const struct layout *l;
     struct span regs; /* maps coordinates to registers */
@@ -16,19 +16,19 @@ struct matrix {
     int n;
 };
 
-/* A position in the product: element (m, n) of a batch, at k. */
+/* A position in a dot: row m and column n of the result of batch number `batch`, and index k along K. */
 struct spot {
     int batch, m, n, k;
 };
 
 struct matrix matrix_of(struct select *s, const struct value *v);
-/* Returns the position of the element that the first thread holds in register `reg`. */
+/* Returns the position of the element that the first thread holds in register `reg` of the accumulator. */
 struct spot matrix_spot(const struct matrix *acc, int reg);
-/* Packs elements into 32-bit registers, which the instructions read as untyped bits; the elements of a word are in
- * consecutive registers of the layout. */
+/* Packs the elements into words of 32 bits, because the instructions read operands as untyped registers of 32
+ * bits. The elements of a word are in consecutive registers of the layout. */
 void matrix_pack(struct select *s, struct matrix *a, const struct fragment *g);
-/* Writes to `out` the registers of operand `role` for the instruction whose first element is at position `at`.
- * Returns their number. */
+/* Writes the registers of operand `role` (A or B) to `out`, for the instruction whose first element is at
+ * position `at`. Returns the number of registers. */
 int matrix_words(struct select *s, const struct fragment *g, const struct matrix *a, enum dot_role role,
                  struct spot at, struct opnd *out);
 enum insn_code insn_named(const char *name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* gather.c: selects accesses to elements of a shared memory buffer at run-time indices.
  *
- *     shared_gather the element at index i along the axis; the other coordinates are the result's shared_count adds 1
- *     at index x: a histogram's bins
+ *     shared_gather    reads the element at index i along the axis, and at the result's other coordinates
+ *     shared_count     adds 1 to the element at index x, a bin of a histogram
  *
  * These buffers hold their elements in row-major order. */
 #include "codegen/select/select.h"
@@ -35,8 +35,8 @@ static int bits_below(const struct type *t, int axis)
     return n;
 }
 
-/* Converts a coordinate of the index tile to a coordinate of the buffer, with 0 along the axis. The index tile or the
- * buffer may have size 1 along the axis. */
+/* Converts a coordinate of the index tile to the coordinate of the buffer that is 0 along the axis and the
+ * same in all other dimensions. The index tile and the buffer may have different sizes along the axis. */
 static uint32_t place_of(const struct type *index, const struct type *buf, int axis, uint32_t coord)
 {
     int below = bits_below(buf, axis), index_bits = __builtin_ctz((unsigned)index->shape[axis]),

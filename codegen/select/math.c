@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* math.c: selects elementary functions, one element at a time.
  *
- * Functions that the language defines as hardware approximations become one or two instructions. The code for the
- * other functions reduces the argument to a small interval, on which a polynomial (interpolating at Chebyshev points)
- * approximates the function. The largest errors over all floats, in ULPs:
+ * Functions that the language defines as hardware approximations become one or two instructions. The code for
+ * the other functions reduces the argument to a small interval, on which a polynomial approximates the
+ * function (the polynomial interpolates at Chebyshev points). The largest errors over all floats, in ULPs:
  *
  *     log 0.9    log2 1.6    sin, cos 1.5    erf 1.1        remainder: exact
  *     exp, exp2, log, log2 of f64: at most 1 ULP from the C library's results, on the operands in the tests */
@@ -56,7 +56,8 @@ double const_f32(const struct value *v)
     return is_const ? bits_to_double(DT_f32, bits) : (double)NAN;
 }
 
-/* If o computes factor * v + c, c - v or v - c with constants, sets *factor and returns c; otherwise returns NaN. */
+/* If o computes factor * v + c, v + c, v - c or c - v with constants, returns c, and sets *factor (to 1 if o
+ * has no factor). Otherwise returns NaN. */
 static double added_to(const struct op *o, const struct value *v, double *factor)
 {
     bool is_second = op_opnd(o, 0) != v;
@@ -69,8 +70,9 @@ static double added_to(const struct op *o, const struct value *v, double *factor
     }
 }
 
-/* Returns whether every use of v is an addition to a large constant, such that a v of at most `tiny` does not change
- * the sum. At most `steps` negations and multiplications by constants may precede the addition. */
+/* Returns whether every use of v is an addition to a constant that is so large that a v of at most `tiny`
+ * does not change the sum. At most `steps` negations and multiplications by constants may precede the
+ * addition. */
 static bool is_lost(const struct value *v, double tiny, int steps)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -101,9 +103,9 @@ static struct opnd exp_f32(struct select *s, const struct op *o, struct opnd x)
 
 /* -- logarithms: x = 2^e m with m from 2/3 to 4/3, f = m - 1; log(1 + f) = f - f^2/2 + f^3 P(f) -- */
 
-/* Returns whether v is certainly a positive normal number, infinity or NaN. The function
- * recognizes constants of at least 2^-126, the maximum of a recognized value and any value, the sum of two recognized
- * values, and the sum of a recognized value and the result of exp or exp2. */
+/* Returns whether v is certainly a positive normal number, infinity or NaN. The function recognizes constants
+ * of at least 2^-126, the maximum of a recognized value and any value, the sum of two recognized values, and
+ * the sum of a recognized value and the result of exp or exp2. `steps` bounds the depth of the search. */
 static bool is_normal(const struct value *v, int steps)
 {
     const struct op *o = v->def;
@@ -172,7 +174,8 @@ static struct quarter reduce_near(struct select *s, struct opnd x)
     return t;
 }
 
-/* Selects word first + i of the binary expansion of 2/pi, most significant word first; i (0 to 4) is a register. */
+/* Selects word first + i of the binary expansion of 2/pi, whose word 0 is the most significant. i is a
+ * register with a value from 0 to 4. */
 static struct opnd word_of_two_over_pi(struct select *s, struct opnd i, int first)
 {
     static const uint32_t words[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,
@@ -238,8 +241,8 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
     return t;
 }
 
-/* Branches to the reduction of large arguments only if a thread has a large argument: few arguments are large,
- * and their reduction takes three times as long. */
+/* Branches to the reduction of large arguments only if a thread has a large argument, because few arguments
+ * are large, and their reduction takes three times as long. */
 static struct quarter reduce_quarter(struct select *s, struct opnd x)
 {
     struct quarter near = reduce_near(s, x);
@@ -300,9 +303,9 @@ static struct opnd erf_f32(struct select *s, struct opnd x)
     return select_f32(s, emit2(s, form1(INSN_setp, PT_f32, MOD_ge), a, f32(1)), far, near);
 }
 
-/* -- f64. e^x and 2^x are computed from Taylor's series of e^r for |r| up to ln 2 / 2; the first omitted term is
- * 4e-18 of the sum. log(1 + f) is computed as f - s (f - R), with s = f / (2 + f) and R = s^2 (2/3 + s^2 (2/5 +
- * ...)), for f from -0.3 to 0.42 -- */
+/* -- f64. e^x and 2^x are computed from Taylor's series of e^r for |r| up to ln 2 / 2. The first omitted term
+ * is 4e-18 times the sum. log(1 + f) is computed as f - s (f - R), with s = f / (2 + f) and R = s^2 (2/3 +
+ * s^2 (2/5 + ...)), for f from -0.3 to 0.42 -- */
 
 static const double ln_2_high = 0x1.62e42fe000000p-1, ln_2_low = 0x1.f473de6af278fp-30,
                     log2_of_e = 0x1.71547652b82fep+0;
@@ -338,9 +341,9 @@ static struct opnd power_of_2(struct select *s, struct opnd n)
     return emit_bits(s, CLASS_f64, emit2(s, form0(INSN_shl, PT_b64), n, b32(MANTISSA)));
 }
 
-/* Computes e^x or, if of_2, 2^x. If |x| exceeds 760 (for 2^x: 1100), the result is 0 or infinity, which the last
- * instructions select. Multiplies by the power of 2 in two steps, each with half of the exponent, so that a subnormal
- * result is rounded only once. */
+/* Computes e^x, or 2^x if of_2 is set. If |x| exceeds 760 (for 2^x: 1100), the result is 0 or infinity, which
+ * the last instructions select. Multiplies by the power of 2 in two steps, each with half of the exponent, so
+ * that a subnormal result is rounded only once. */
 static struct opnd exp_f64(struct select *s, struct opnd x, bool of_2)
 {
     static const double taylor[] = {0x1.0000000000000p+0,  0x1.0000000000000p+0,  0x1.0000000000000p-1,
@@ -469,13 +472,14 @@ struct opnd select_math(struct select *s, const struct op *o, const struct opnd 
 
 /* -- remainder -- */
 
-/* Constants of a float format for the remainder. A step replaces r by r - trunc(r / d) d, which is exact because the
- * division rounds toward zero. Since the quotient has only the leading bits of r / d, the step repeats while r >= d.
- * While r / d could overflow, the step uses d times a power of two instead of d. */
+/* The constants of a float type for the remainder. A step replaces r by r - trunc(r / d) d. This is exact
+ * because the division rounds toward zero. The quotient has only the leading bits of r / d, so the step is
+ * repeated while r >= d. While r is so large that r / d could overflow, the step uses d times a power of two
+ * instead of d. */
 struct remainder {
     enum ptype type;
     enum reg_class cls;
-    int64_t far, infinity, nan; /* the bits of this power of two, of infinity, and of NaN */
+    int64_t far, infinity, nan; /* the bits of the power of two, of infinity and of NaN */
 };
 
 static const struct remainder remainder_f32 = {PT_f32, CLASS_f32, 0x7e800000, 0x7f800000,

@@ -4,9 +4,10 @@
  *     %x = load %p, %m, %o vec=4     =>     mov.f32 %f1..%f4, (the elements of %o);
  *                                           @%m0 ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%p0];
  *
- * Elements narrower than 32 bits are loaded in words of up to 32 bits and unpacked afterwards. If all values that are
- * computed from the load are only stored, under the same mask, then no result depends on `other`, and the registers
- * are not set to `other`. With attribute `tail`, a vector whose mask is partly false is accessed element by element:
+ * Elements narrower than 32 bits are loaded in words of up to 32 bits, and unpacked afterwards. If the kernel
+ * only stores the values that it computes from the load, and only under the load's mask, then no result
+ * depends on `other`. The registers are then not set to `other`. With attribute `tail`, a vector whose mask
+ * is partly false is accessed element by element:
  *
  *     @%all ld.v4 ...;  @(%m0 xor %all) ld ...;  @(%m1 xor %all) ld ...; ... */
 #include "codegen/select/select.h"
@@ -67,7 +68,7 @@ static bool all_imm(int n, const struct opnd *x)
     return true;
 }
 
-/* Converts x to its form in memory: an i1 becomes a byte with value 0 or 1. */
+/* Converts x to its form in memory: an i1 becomes a byte of value 0 or 1. Other types do not change. */
 static struct opnd to_memory(struct select *s, enum dtype dt, struct opnd x)
 {
     if (dt != DT_i1)
@@ -194,8 +195,8 @@ static bool is_never(struct opnd p)
 
 /* -- masks -- */
 
-/* The predicate of a whole vector. With `tail`, there is also a predicate for each element, which is used if the
- * predicate of the whole vector is false. */
+/* The predicates that guard an access to a vector: `whole` guards the access to the whole vector. With
+ * `tail`, each[i] guards the access to element i alone. It is false if `whole` is true. */
 struct guards {
     struct opnd whole;
     struct opnd each[GROUP_MOST];
@@ -218,8 +219,8 @@ static struct guards guards_of(struct select *s, const struct opnd *mask, int ve
     return g;
 }
 
-/* Returns whether the elements of v at positions where `mask` is false affect no result. If control flow depends on
- * v, these elements may affect results. *budget bounds the search. */
+/* Returns whether the elements of v at positions where `mask` is false affect no result. If control flow
+ * depends on v, they may affect results. *budget bounds the number of uses that are searched. */
 static bool only_under_mask(const struct value *v, const struct value *mask, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -246,8 +247,8 @@ struct load {
     struct form form; /* the instruction without its type and vector length */
     struct opnd policy;
     const struct opnd *ptr, *mask,
-        *other;       /* the registers of the operand tiles; NULL: the op has no such operand */
-    bool needs_other; /* an element whose mask is false must become `other`, or 0 */
+        *other;       /* the operands that represent the op's tiles; NULL: the op has no such tile */
+    bool needs_other; /* an element whose mask is false must become `other`; 0 if there is no `other` */
 };
 
 static struct opnd other_elem(const struct load *l, int reg)
@@ -271,8 +272,8 @@ static void emit_ld(struct select *s, const struct load *l, enum ptype type, int
     in->fresh = !l->needs_other && type == l->shape.type && nwords == l->shape.nwords;
 }
 
-/* Loads the elements of a vector one by one in threads that have not loaded the whole vector. Each element has its
- * own register. */
+/* Loads the elements of a vector one by one, in threads that have not loaded the whole vector. Moves each
+ * element to a register of its own first. */
 static void load_tail(struct select *s, const struct load *l, int first, const struct guards *g,
                       struct opnd *elems)
 {
@@ -287,7 +288,8 @@ static void load_tail(struct select *s, const struct load *l, int first, const s
     }
 }
 
-/* Loads all elements of a vector at once if `guard` is true; otherwise sets them to `other`. */
+/* Loads all elements of a vector at once if `guard` is true. Otherwise sets them to `other`, if that is
+ * needed. */
 static void load_vector(struct select *s, const struct load *l, int first, struct opnd guard,
                         struct opnd *elems)
 {
@@ -327,15 +329,15 @@ static void load_group(struct select *s, const struct load *l, int first, struct
         result[i] = from_memory(s, a, elems[i]);
 }
 
-/* Returns a mask of the register bits that do not affect the coordinate. Registers that differ only in these bits are
- * replicas. */
+/* Returns a mask of the bits of a register's number that do not affect the coordinate. Registers whose
+ * numbers differ only in these bits hold replicas of one element. */
 static int free_regs(const struct type *t)
 {
     return t->kind == TY_tile ? (int)layout_free_bits(t->layout, IN_reg) : 0;
 }
 
-/* Returns whether all lanes of a warp load from the same address, and a later iteration of a loop uses the loaded
- * value. */
+/* Returns whether all lanes of a warp load from the same address, and a loop passes the loaded value on to
+ * the next iteration. */
 static bool is_shared_ahead(const struct op *o)
 {
     const struct type *t = op_result(o)->type;
@@ -348,9 +350,10 @@ static bool is_shared_ahead(const struct op *o)
     return false;
 }
 
-/* Adds zeros to addresses that all lanes share, so that ptxas does not know that the lanes load the same value.
- * Otherwise ptxas would move the value to a uniform register directly after the load. This move would wait for the
- * load, although only a later iteration uses the value. */
+/* Returns the n addresses in ptr, each plus %tid.y, which is zero. All lanes share such an address, but ptxas
+ * then does not know that they load the same value. Otherwise ptxas would move the value to a uniform
+ * register directly after the load. This move would wait for the load, although only a later iteration uses
+ * the value. */
 static const struct opnd *with_zero(struct select *s, const struct opnd *ptr, int n)
 {
     struct opnd zero = emit1(s, form_cvt(PT_u64, PT_u32, MOD_none), s->zero);

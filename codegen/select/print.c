@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* print.c: selects prints as calls of the driver's function vprintf, and failed assertions as calls of __assertfail.
+/* print.c: selects prints as calls of the driver's function vprintf, and assertions as calls of its
+ * __assertfail.
  *
  *     print %x text=" x: "     =>     st.local.u32 [args], pid; ...; st.local.f64 [args+24], x
  *                                     call ($r), vprintf, (format, args);       for each of the thread's elements
@@ -106,7 +107,7 @@ static void put_index(struct printing *p, const struct type *t, struct opnd thre
 
 /* -- the op -- */
 
-/* Appends a text to a format string, with '%' escaped. */
+/* Appends a text to a format string, with '%' escaped as "%%". */
 static void put_escaped(struct text *out, const char *s)
 {
     for (; *s; s++)
@@ -183,13 +184,14 @@ void select_print(struct select *s, const struct op *o)
     call_vprintf(s, format.s, begin(s).args);
 }
 
-/* In threads where `holds` is false, calls the driver's function for failed assertions. That function prints a line
- * as CUDA's assert does, and ends the launch with the error "device-side assert triggered". If `holds` is true in all
- * lanes, the warp jumps over the call and the computation of its arguments. Otherwise the lanes where `holds` is true
- * exit. The `ret` behind the call tells ptxas that a failing thread does not continue.
+/* In threads where `holds` is false, calls the driver's function for failed assertions. That function prints
+ * a line as CUDA's assert does, and ends the launch with the error "device-side assert triggered". If `holds`
+ * is true in all lanes, the warp jumps over the call and the computation of its arguments. Otherwise, the
+ * lanes where `holds` is true exit. The `ret` after the call tells ptxas that a failing thread does not
+ * continue.
  *
- * All lanes vote before they jump. Without the vote, ptxas believes that the lanes of a warp may be at different
- * instructions after the jump, and does not move later loads in front of the next shfl. */
+ * All lanes vote before they jump. Without the vote, ptxas assumes that the lanes of a warp may be at
+ * different instructions after the jump, and does not move later loads in front of the next shfl. */
 void select_failure(struct select *s, const struct op *o, struct opnd holds)
 {
     const struct attr *a = op_attr(o, ATTR_text);

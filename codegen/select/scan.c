@@ -2,12 +2,13 @@
 /* scan.c: selects scans along an axis that registers and lanes hold.
  *
  *     registers    prefix sums x0, x0 + x1, x0 + x1 + x2, ...; the last one is the thread's total
- *     lanes        prefix sums of the totals over 2, 4, ... lanes: each upper half adds the total of the lower half
- *     registers    each value adds the total of all preceding lanes
+ *     lanes        prefix sums of the totals over groups of 2, 4, ... lanes: each lane in the upper half of a
+ *                  group adds the total of the lower half
+ *     registers    each prefix sum of the first step adds the total of all preceding lanes
  *
- * lower_scan has chosen a layout in which the axis' lowest bits are register bits and the next bits are lane bits,
- * in order. A reverse scan flips all bits of the axis. "First" and "preceding" refer to the order of the scan. A
- * "sum" or "total" is the combination of elements by the scan's region. */
+ * lower_scan has chosen a layout in which the lowest bits of an index along the axis are register bits, and
+ * the next bits are lane bits, in order. A reverse scan flips all these bits. "First" and "preceding" refer
+ * to the order of the scan. A "sum" or "total" is the combination of elements by the scan's region. */
 #include "codegen/select/select.h"
 
 #include <string.h>
@@ -39,7 +40,8 @@ static struct opnd b32_with(struct select *s, enum insn_code code, struct opnd x
     return mask ? emit2(s, form0(code, PT_b32), x, opnd_int(CLASS_b32, mask)) : x;
 }
 
-/* Flips the axis bits of a lane's number for a reverse scan; the function is its own inverse. */
+/* Converts a lane's number to the lane's place in the order of the scan, and back: flips the axis bits if the
+ * scan is a reverse scan. */
 static struct opnd in_order(struct select *s, const struct scan *x, struct opnd lane)
 {
     return b32_with(s, INSN_xor, lane, x->reverse ? x->lane_mask : 0);
@@ -66,7 +68,7 @@ static void shuffle_all(struct select *s, const struct scan *x, const struct opn
         to[i] = shuffle(s, MOD_idx, in_reg(s, from[i]), lane);
 }
 
-/* Replaces each lane's totals sums[] by the totals of all lanes up to and including this lane. */
+/* Replaces sums[], each lane's totals, by the totals of all lanes up to and including this lane. */
 static void scan_lanes(struct select *s, const struct scan *x, struct opnd *sums)
 {
     struct opnd own = in_order(s, x, lane_bits(s, ALL_LANES));
@@ -85,8 +87,8 @@ static void scan_lanes(struct select *s, const struct scan *x, struct opnd *sums
     }
 }
 
-/* Returns the number of the preceding lane along the axis. The axis bits of a lane's number form the lane's place
- * along the axis; the function subtracts 1 from this place. */
+/* Returns the number of the preceding lane along the axis: subtracts 1 from the axis bits of the lane's
+ * number, which are the lane's place along the axis. */
 static struct opnd lane_before(struct select *s, const struct scan *x)
 {
     struct opnd own = in_order(s, x, lane_bits(s, ALL_LANES));
@@ -97,7 +99,8 @@ static struct opnd lane_before(struct select *s, const struct scan *x)
     return in_order(s, x, emit2(s, form0(INSN_or, PT_b32), axis, rest));
 }
 
-/* Scans the elements along the axis that start at register `leader`. */
+/* Scans one line of elements along the axis. `leader` is the line's register whose number has only zeros as
+ * axis bits. */
 static void scan_line(struct select *s, const struct scan *x, int leader, struct opnd *const *from,
                       struct opnd *const *to)
 {

@@ -2,11 +2,12 @@
 /* select.h: declares the functions that the files of instruction selection share. select.c has the driver; every
  * other file selects one family of ops.
  *
- * Selection represents a tile by one operand for each register that a thread holds (a scalar by one operand). A
- * constant stays an immediate until an instruction needs it in a register. Element types have these registers:
+ * Selection represents a tile by an array of operands: one for each register of the tile that a thread holds
+ * (for a scalar, one operand). A constant stays an immediate until an instruction needs it in a register. The
+ * element type determines the class of the registers:
  *
  *     i1                a predicate
- *     i8, f8e4, f8e5    16 bits, with arbitrary upper 8 bits: code that reads all 16 bits first extends the low 8 bits
+ *     i8, f8e4, f8e5    16 bits; the upper 8 are arbitrary, so code that reads all 16 first extends the low 8
  *     i16, f16, bf16    16 bits
  *     i32; i64, ptr     32; 64 bits
  *     f32, f64          float registers */
@@ -25,12 +26,14 @@ struct select {
     const struct op *op;  /* the op that is being selected */
     struct opnd thread;   /* %tid.x; the lane's number if each warp runs a program of its own */
     struct opnd zero;     /* %tid.y, which is 0; but ptxas does not know that all lanes read the same value */
-    struct opnd leader; /* the number of the warp's first thread, which ptxas knows to be uniform */
-    /* in a warp role: byte distance from this CTA's shared memory to that of the pair's other CTA */
+    struct opnd leader; /* the number of the warp's first thread; ptxas knows that it is uniform */
+    /* in a warp role: the distance in bytes from this CTA's shared memory to the shared memory of the pair's
+     * other CTA */
     struct opnd to_peer;
-    int role; /* 0: all threads execute the code; else the number of the role that executes it, from 1 */
-    struct map words; /* from an asynchronous dot to the registers of its first operand: struct matrix */
-    /* in the producer's warp, before its other threads exit: a predicate that is true in the elected thread */
+    int role; /* the role that executes the code, 1 (consumers) or 2 (producer); 0: all threads execute it */
+    struct map words; /* maps an asynchronous dot to the registers of its first operand, a struct matrix */
+    /* In the producer's warp: a predicate that is true in the elected thread. OPND_none once all other
+     * threads of the warp have exited, and in all other code. */
     struct opnd elected;
 };
 
@@ -59,31 +62,34 @@ static inline struct form form_cvt(enum ptype to, enum ptype from, enum mod m)
 {
     return form_cvt2(to, from, m, MOD_none);
 }
-/* Appends an instruction with one result, and returns the result. */
+/* Appends an instruction with one result and the n operands x, and returns the result. */
 struct opnd emit(struct select *s, struct form form, int n, const struct opnd *x);
 struct opnd emit1(struct select *s, struct form form, struct opnd x);
 struct opnd emit2(struct select *s, struct form form, struct opnd x, struct opnd y);
 struct opnd emit3(struct select *s, struct form form, struct opnd x, struct opnd y, struct opnd z);
-/* Copies the bits of x to a register of another class; returns x itself if the class is the same. */
+/* Returns the bits of x as an operand of class cls: copies them to a register of this class, or returns x
+ * itself if x has this class already. */
 struct opnd emit_bits(struct select *s, enum reg_class cls, struct opnd x);
 /* Appends an instruction with ndefs results, which are its first operands. */
 struct insn *emit_insn(struct select *s, struct form form, int ndefs, int n, const struct opnd *x);
-/* Appends a jump that is taken if `when` is true (if `negated`: false; if OPND_none: always). The caller sets the
- * target once the target block exists. */
+/* Appends a jump that is taken if `when` is true; with `negated`, if `when` is false; always if `when` is
+ * OPND_none. The caller sets the target by jump_to once the target block exists. */
 struct insn *emit_jump(struct select *s, struct opnd when, bool negated);
 void jump_to(struct insn *jump, const struct mblock *b);
 void emit_mov(struct select *s, struct opnd to, struct opnd from);
 /* Returns x in a register. Moves a constant into a new register. */
 struct opnd in_reg(struct select *s, struct opnd x);
-/* Moves n values in parallel: the source of one move may be the destination of another. */
+/* Moves from[i] to to[i] for n values in parallel: the source of one move may be the destination of another.
+ * May change the array `from`. */
 void emit_moves(struct select *s, int n, const struct opnd *to, struct opnd *from);
 /* Emits the XOR of basis[i] over the bits i that are set in the thread's number. */
 struct opnd emit_thread_map(struct select *s, int nbits, const uint32_t *basis);
 /* Sets basis[i] to the vector that bit i of the thread's number contributes to the coordinate (lane bits first, then
  * warp bits). Returns the number of bits. (shape.c) */
 int layout_threads(const struct layout *l, uint32_t *basis);
-/* Returns a predicate that is true if the thread is the owner of the elements that it holds in layout `l`;
- * OPND_none if every thread is an owner. */
+/* If several threads hold replicas of an element, one of them is the element's owner. Returns a predicate
+ * that is true if the thread owns the elements that it holds in layout `l`; OPND_none if this is true in
+ * every thread. */
 struct opnd emit_is_owner(struct select *s, const struct layout *l);
 /* Returns the conjunction of x and y. Each of the two may be OPND_none, which means true. */
 struct opnd pred_and(struct select *s, struct opnd x, struct opnd y);
@@ -92,30 +98,32 @@ struct opnd thread_bit(struct select *s, int bit); /* a predicate: a bit of the 
 
 void emit_barrier(struct select *s); /* a barrier for all threads of the role */
 
-struct opnd *tile_of(struct select *s, const struct value *v); /* the registers of v */
-struct opnd *tile_new(struct select *s, struct value *v);      /* new registers for v, which the caller sets */
+struct opnd *tile_of(struct select *s, const struct value *v); /* the operands that represent v */
+struct opnd *tile_new(struct select *s, struct value *v);      /* a new array for v, which the caller fills */
 const struct layout *tile_layout(const struct select *s, const struct type *t, struct layout *scalar);
 enum dtype elem_dtype(const struct type *t); /* i64 for pointers */
 double const_f32(const struct value *v);     /* v's value if it is an f32 constant, else NaN */
 #define FAR_FROM_TINY 0x1p-100 /* adding a subnormal does not change a number of at least this size */
-/* Returns whether a subnormal v may be flushed to 0, because no use of v distinguishes a subnormal number from 0. */
+/* Returns whether a subnormal value of v may be flushed to 0, because every use of v gives the same result
+ * for both. */
 bool is_lost_where_tiny(const struct value *v);
 
-enum ptype dtype_ptype(enum dtype dt, enum reading r); /* for floats: the float type, or untyped bits */
+/* For f16 and bf16, returns the float type, or b16 if r is READ_bits. For fp8, always returns b16. */
+enum ptype dtype_ptype(enum dtype dt, enum reading r);
 enum reg_class dtype_class(enum dtype dt);
 
 /* Reads the special register `number` (enum special). */
 struct opnd emit_special(struct select *s, int number);
 
-/* Selects the ops of a region into the current block and returns the region's terminator; the caller has set the
- * region's arguments. */
+/* Selects the ops of a region into the current block, and returns the region's terminator. The caller has set
+ * the operands of the region's arguments. */
 const struct op *select_inline(struct select *s, struct block *b);
 /* Reports an op that is valid but not supported by this back end. */
 _Noreturn void select_unsupported(struct select *s, const char *what);
 
-/* -- one function for each family of ops; those of elementwise families return one element of the result -- */
+/* -- one function for each family of ops; for elementwise families, it returns one element of a result -- */
 struct opnd select_arith(struct select *s, const struct op *o, const struct opnd *x);
-bool math_jumps(const struct op *o); /* whether the op becomes code with branches that depend on its operands */
+bool math_jumps(const struct op *o); /* whether the op's code has branches that depend on its operands */
 struct opnd select_math(struct select *s, const struct op *o, const struct opnd *x);
 struct opnd select_cast(struct select *s, const struct op *o, const struct opnd *x);
 void select_create(struct select *s, const struct op *o);
@@ -130,7 +138,8 @@ void select_copy(struct select *s, const struct op *o);
 void select_copy_wait(struct select *s, const struct op *o);
 void select_wgmma(struct select *s, const struct op *o);
 void select_wgmma_wait(struct select *s, const struct op *o);
-/* Reads, behind the loop, the registers of operand A that are the same in each iteration. */
+/* Emits, after the loop, a read of the registers from which the loop's dots read the same operand A in each
+ * iteration. */
 void select_reads_behind(struct select *s, const struct op *loop);
 /* Returns the generic address of a tensor map, which is a kernel parameter. */
 struct opnd tensor_map_address(struct select *s, int map);
@@ -144,7 +153,7 @@ struct opnd narrow_from_f32(struct select *s, enum dtype to, struct opnd x, enum
 struct opnd extend_i8(struct select *s, enum dtype dt, struct opnd x, bool with_sign);
 
 /* -- memory.c, functions that other files use -- */
-/* Describes an access of `vec` neighbouring elements as nwords words of per_word elements each. */
+/* Describes an access to `vec` neighbouring elements, as nwords words of per_word elements each. */
 struct word_shape {
     int vec, bits; /* number of elements; bits of an element in memory */
     int nwords, per_word;
@@ -155,16 +164,18 @@ enum { WORDS_MOST = 16 };
 struct word_shape word_shape(enum dtype dt, int vec);
 struct form access_shape(struct form f, enum ptype type, int nwords);
 void set_guard(struct insn *in, struct opnd p); /* guards the instruction by p; does nothing if p is OPND_none */
-/* join_elems joins elements to a word, split_word splits a word into elements. Both functions convert elements
- * between their forms in registers and in memory. */
+/* join_elems converts elements to their form in memory and joins them to a word. split_word splits a word
+ * into elements, which still have their form in memory. from_memory converts such an element to its form in a
+ * register. */
 struct opnd join_elems(struct select *s, const struct word_shape *a, const struct opnd *elems);
 void split_word(struct select *s, const struct word_shape *a, struct opnd word, struct opnd *elems);
 struct opnd from_memory(struct select *s, const struct word_shape *a, struct opnd x);
 
 /* -- reduce.c, functions that other files use -- */
-/* Sets a[] to the result of the op's region for a[] and b[], which have one value for each operand of the op. */
+/* Applies the op's region to a[] and b[], and stores the result in a[]. Both arrays have one value for each
+ * operand of the op. */
 void select_combine(struct select *s, const struct op *o, struct opnd *a, const struct opnd *b);
-/* Returns the mask of the coordinate bits of dimension `axis`. */
+/* Returns a mask of the bits of a coordinate that belong to dimension `axis`. */
 uint32_t coord_mask(const struct layout *l, int axis);
 
 /* -- print.c -- */
@@ -176,26 +187,26 @@ void select_shared_gather(struct select *s, const struct op *o);
 void select_shared_count(struct select *s, const struct op *o);
 
 /* -- convert.c, functions that other files use -- */
-/* The start address of a buffer, or of one of its stages, in shared memory: the address in a register plus a constant
- * number of bytes. */
+/* The start address of a buffer, or of one of its stages, in shared memory: a register plus a constant number
+ * of bytes. */
 struct place {
     struct opnd base;
     int64_t bytes;
 };
 struct place buffer_place(struct select *s, const struct value *buf);
 struct opnd choose_elem(struct select *s, enum dtype dt, struct opnd c, struct opnd yes, struct opnd no);
-/* Describes how threads that hold a tile in some layout address a buffer. */
+/* Maps the elements that the threads hold in some layout to their addresses in a buffer in shared memory. */
 struct buffer {
     struct place_map map; /* maps places (register, lane, warp) of the layout to offsets in elements */
     int elem_bytes, reg_bits;
     int64_t offset_bytes;
     uint32_t thread_mask;   /* the bits of byte offsets that depend on the thread */
-    int reg_of[WORDS_MOST]; /* element i of the vector of register r is in register r ^ reg_of[i] */
-    int vector_bits;        /* the register bits that number the elements of a vector */
+    int reg_of[WORDS_MOST]; /* element i of the vector with first register r is in register r ^ reg_of[i] */
+    int vector_bits;        /* the bits of a register's number that number the elements of a vector */
     struct opnd smem;       /* a register with the address of shared memory, or of a stage of the buffer */
     struct opnd thread;     /* the part of the byte offset that depends on the thread */
 };
-/* Computes how op o, whose first operand is a buffer, addresses the elements of a tile with layout l. */
+/* Computes how op o addresses the elements of a tile with layout l in its first operand, a buffer. */
 struct buffer buffer_of(struct select *s, const struct op *o, const struct layout *l);
 /* Returns the address of the element that register `reg` holds. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg);
@@ -207,7 +218,8 @@ void select_asm(struct select *s, const struct op *o);
 
 /* -- atomic.c -- */
 void select_atomic(struct select *s, const struct op *o);
-/* If the loop polls an atomic with a release, emits a fence that releases the writes before the loop. */
+/* If the loop only repeats an atomic that releases, as a spin lock does, emits a fence that releases the
+ * writes before the loop (see atomic.c). */
 void select_release_before(struct select *s, const struct op *loop);
 
 /* -- math.c, functions that other files use -- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* shape.c: selects constants, ranges, program ids, splats and changes of shape.
  *
- * A range computes its elements from the numbers of thread and register: each bit that is set in these numbers XORs a
- * constant into the element. A shape op moves no data: its result consists of the operand's registers in another
- * order. */
+ * A range computes its elements from the thread's number and the register's number: each bit that is set in
+ * one of these numbers XORs a constant into the element. A shape op moves no data: its result consists of the
+ * operand's registers in another order. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -28,8 +28,6 @@ static uint32_t reg_part(const struct layout *l, int reg)
     return layout_apply(l, (uint32_t)reg, 0, 0, 0);
 }
 
-/* Collects the layout's basis vectors for the bits of the thread's number: first the lane bits, then the warp
- * bits. */
 int layout_threads(const struct layout *l, uint32_t *basis)
 {
     int n = 0;
@@ -40,8 +38,8 @@ int layout_threads(const struct layout *l, uint32_t *basis)
     return n;
 }
 
-/* Computes start + (thread's part XOR register's part). If the two parts have no bits in common, as in blocked
- * layouts, an addition replaces the XOR. */
+/* An element is start + (t XOR r), where t depends on the thread and r on the register. If t and r have no
+ * bits in common, as in blocked layouts, an addition replaces the XOR. */
 static void select_range(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
@@ -69,8 +67,8 @@ static struct opnd emit_warp_number(struct select *s, enum special threads)
     return emit2(s, form0(INSN_shr, PT_u32), emit_special(s, (int)threads), opnd_int(CLASS_b32, 5));
 }
 
-/* Computes the program id, or the number of programs, along axis 0 of a kernel whose warps each run a program of
- * their own. */
+/* Computes the program id or the number of programs along axis 0, for a kernel in which each warp runs a
+ * program of its own. */
 static void select_packed(struct select *s, const struct op *o)
 {
     bool counts = o->code == OP_num_programs;
@@ -133,8 +131,8 @@ void select_create(struct select *s, const struct op *o)
 
 /* -- shape ops, which reuse the operand's registers -- */
 
-/* Returns the operand's register that holds the element at `coord`. Tries register i first; i is the register of this
- * element in the result. */
+/* Returns the number of the operand's register that holds the element at `coord`. Tries register i first,
+ * which is the element's register in the result. */
 static int reg_at(struct select *s, const struct layout *l, uint32_t coord, int i)
 {
     int n = 1 << l->nbits[IN_reg];
@@ -171,8 +169,8 @@ static void select_broadcast(struct select *s, const struct op *o)
         tile[i] = x[reg_at(s, from, unbroadcast(to, from, reg_part(to, i)), i)];
 }
 
-/* Returns a predicate that is true if the thread's part of the coordinate is odd; OPND_none if this part is even in
- * every thread. */
+/* Returns a predicate that is true if the part of a coordinate that depends on the thread is odd; OPND_none
+ * if this part is even in every thread. */
 static struct opnd thread_is_odd(struct select *s, const struct layout *l)
 {
     uint32_t basis[LAYOUT_BITS_MAX], any = 0;
@@ -185,7 +183,8 @@ static struct opnd thread_is_odd(struct select *s, const struct layout *l)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_ne), odd, opnd_int(CLASS_b32, 0));
 }
 
-/* Selects a join: the coordinate's lowest bit, which is the new last dimension, chooses between x and y. */
+/* Selects a join. The lowest bit of a result's coordinate is the index in the new last dimension: 0 for an
+ * element of the first operand, 1 for an element of the second. */
 static void select_join(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);

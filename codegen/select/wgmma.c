@@ -3,15 +3,16 @@
  *
  *     %d = mma_start %a, %b, %c   =>   wgmma.fence.sync.aligned;
  *                                      wgmma.mma_async.sync.aligned.m64n256k16... {%f1..%f128}, %rd1, %rd2, 1, 1, 1, 0, 1;
- *                                      for each 64 rows of the warpgroup and each 256 columns, for each 16 of K
+ *                                      for each 64 rows of the warpgroup, 256 columns and 16 elements of K
  *                                      wgmma.commit_group.sync.aligned;
  *     %e = mma_wait %d            =>   wgmma.wait_group.sync.aligned 0;
  *
- * The accumulator stays in its registers: register allocation drops the copy before the fence, unless the
- * accumulator's old value is used later. If the accumulator is known to be zero, the instruction does not read the
- * accumulator. A 64-bit descriptor contains the address and layout of the warpgroup's part of a buffer (wgmma_view).
- * The descriptors of further instructions are the first descriptor plus a constant. A shuffle reads the warp's number
- * from the first lane, so that ptxas knows that the number is uniform, and keeps descriptors in uniform registers. */
+ * Selection copies the accumulator before the fence. Register allocation drops this copy, so that the
+ * accumulator stays in its registers, unless its old value is used later. If the accumulator is known to be
+ * zero, the first instruction does not read it. A 64-bit descriptor contains the address and layout of the
+ * warpgroup's part of a buffer (wgmma_view). The descriptors of further instructions are the first descriptor
+ * plus a constant. The warp's number comes from a shuffle that reads the first lane. ptxas then knows that
+ * the number is uniform, and keeps descriptors in uniform registers. */
 #include "codegen/select/dot.h"
 
 #include "ir/target/wgmma.h"
@@ -28,8 +29,8 @@ struct operand {
     struct opnd first; /* the descriptor for the first instruction */
 };
 
-/* Returns the start of this warpgroup's part of the operand in dimension `dim`. Warpgroups divide this dimension as
- * in the accumulator. */
+/* Returns the offset in bytes of this warpgroup's part of the operand. Warpgroups divide dimension `dim` of
+ * the operand as they divide this dimension of the accumulator. */
 static struct opnd warpgroup_start(struct select *s, const struct layout *acc, const struct wgmma_view *v,
                                    int dim)
 {
@@ -96,15 +97,15 @@ static struct opnd descriptor_at(struct select *s, const struct operand *x, int 
 struct warpgroup_dot {
     struct mma_choice by;
     struct form form;
-    int nsum; /* number of registers of an instruction's accumulator */
+    int nsum; /* number of registers in the accumulator of one instruction */
     bool a_in_regs, sums_integers;
     struct matrix words; /* operand a, if it is in registers */
     struct operand a, b; /* the operands that are in shared memory */
     struct opnd *sum;
 };
 
-/* Appends the operands that follow the accumulator in an instruction. If `adds` is true, the instruction adds to
- * the accumulator's old value. */
+/* Writes the operands that follow the accumulator in an instruction to x. If `adds` is true, the instruction
+ * adds to the accumulator's old value. Returns the number of these operands. */
 static int put_operands(struct select *s, const struct warpgroup_dot *d, struct spot at, bool adds,
                         struct opnd *x)
 {
@@ -135,7 +136,8 @@ static bool is_zero(const struct opnd *x, int n)
     return true;
 }
 
-/* Sets the accumulator's registers to the value to which the dot adds. */
+/* Creates the n registers of an accumulator, and moves into them the values to which the dot adds. If these
+ * values are zero, no moves are needed. */
 static void set_sum(struct select *s, struct opnd *sum, const struct opnd *from, int n, bool zero)
 {
     for (int i = 0; i < n; i++) {
@@ -145,9 +147,9 @@ static void set_sum(struct select *s, struct opnd *sum, const struct opnd *from,
     }
 }
 
-/* Returns the registers of operand A. Copies registers of tf32 by an `and` that clears only bits that the tensor core
- * ignores. ptxas would remove plain moves, and could then not place the values in the consecutive registers that the
- * instruction needs (warning C7511). */
+/* Returns the registers of operand A, packed into words. Words of tf32 are copied by an `and` that clears
+ * only bits that the tensor core ignores. ptxas would remove plain moves, and could then not place the values
+ * in the consecutive registers that the instruction needs (warning C7511). */
 static struct matrix words_of(struct select *s, const struct value *a, const struct fragment *g)
 {
     enum { UNREAD_BITS = 13 };
@@ -159,7 +161,7 @@ static struct matrix words_of(struct select *s, const struct value *a, const str
     return words;
 }
 
-/* Remembers the registers of A, which the wait for the dot needs (select_wgmma_wait). */
+/* Stores the registers of A for select_wgmma_wait and select_reads_behind, and returns them. */
 static struct matrix keep_words(struct select *s, const struct op *dot, struct matrix words)
 {
     struct matrix *kept = NEW(s->m->arena, struct matrix);
@@ -168,9 +170,9 @@ static struct matrix keep_words(struct select *s, const struct op *dot, struct m
     return words;
 }
 
-/* Returns the number of columns that one instruction computes: all columns of the warpgroup, or as many as fit in a
- * thread's registers. ptxas assumes that a thread has the registers of an SM divided by the number of threads of its
- * CTAs, even if setmaxnreg gives the thread more. */
+/* Returns the number of columns that one instruction computes: all columns of the warpgroup, or as many as
+ * fit in a thread's registers. ptxas assumes that the threads of all CTAs on an SM have equal parts of its
+ * registers, even if setmaxnreg gives a thread more. */
 static int columns_of(struct select *s, const struct op *o, const struct mma_engine *e, int columns,
                       bool a_in_regs)
 {
@@ -212,12 +214,12 @@ static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
     return d;
 }
 
-/* An instruction whose registers for the accumulator and A are set before the fence. The descriptors are computed
- * between the wgmmas: before the fence, they would take too many registers. */
+/* A wgmma whose accumulator's registers are set before the fence. The descriptors are computed between the
+ * wgmmas. If they were computed before the fence, they would take too many registers. */
 struct planned {
     struct spot at;
-    struct opnd *x;
-    bool fresh;
+    struct opnd *x; /* the operands: first the accumulator */
+    bool fresh;     /* the instruction does not add to the accumulator's old value */
 };
 
 void select_wgmma(struct select *s, const struct op *o)
@@ -250,7 +252,8 @@ void select_wgmma(struct select *s, const struct op *o)
     emit_insn(s, form0(INSN_wgmma_commit, PT_none), 0, 0, NULL);
 }
 
-/* Returns the value that a loop yields for v, if v is a carried value or a result of this loop; otherwise v. */
+/* If v is a value that a loop carries, or a result of a loop, returns the value that the loop yields for v.
+ * Otherwise, returns v. */
 static const struct value *yielded_for(const struct value *v)
 {
     const struct op *loop = v->def ? v->def : v->block->parent;
@@ -267,8 +270,8 @@ static const struct op *dot_of_operand(const struct value *v)
     return NULL;
 }
 
-/* Returns the dot in flight, of this or of the previous iteration, whose operand A is v. Returns NULL if v is an
- * accumulator. */
+/* Returns the dot in flight whose operand A is v. The dot may be one of the previous iteration. Returns NULL
+ * if v is an accumulator. */
 static const struct op *reader_of(const struct value *v)
 {
     const struct op *dot = dot_of_operand(v);
@@ -302,8 +305,8 @@ void select_wgmma_wait(struct select *s, const struct op *o)
                (size_t)tile_nregs(o->results[i].type) * sizeof(struct opnd));
 }
 
-/* Emits a condition that is always false, although ptxas cannot know this: the first pointer among the arguments
- * is compared with address 1. Returns OPND_none if no argument is a pointer. */
+/* Returns a predicate that is always false, although ptxas cannot know this: whether the first pointer among
+ * the kernel's arguments equals address 1. Returns OPND_none if no argument is a pointer. */
 static struct opnd never(struct select *s)
 {
     const struct block *body = s->f->body;
@@ -314,10 +317,10 @@ static struct opnd never(struct select *s)
     return (struct opnd){.kind = OPND_none};
 }
 
-/* Wgmmas of a loop may read operand A from the same registers in each iteration. Nevertheless, ptxas (12.8 and 13.0)
- * also assigns these registers to other values of the loop (tests/programs/attention_backward.py). ptxas does not do
- * this if code behind the loop reads the registers too. So this function emits, behind the loop, a store of the
- * registers that no thread executes. */
+/* Wgmmas of a loop may read operand A from the same registers in each iteration. Nevertheless, ptxas (12.8
+ * and 13.0) also assigns these registers to other values of the loop (tests/programs/attention_backward.py).
+ * ptxas does not do this if code after the loop reads the registers too. So this function emits, after the
+ * loop, a store of the registers, which no thread executes. */
 void select_reads_behind(struct select *s, const struct op *loop)
 {
     enum { WORDS = 4 };

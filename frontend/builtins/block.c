@@ -5,12 +5,12 @@
  *     p = tl.make_block_ptr(A, (M, K), (sm, 1), (m, 0), (64, 32), (1, 0))
  *                                            the tuple (A, (M, K), (sm, 1), (64, 32), (m, 0))
  *     tl.load(p, boundary_check=(0,))        the pointers A + m sm + 0 + i0 sm + i1, the mask 0 <= m + i0 < M
- *     d.load([m, k])                         the same for a descriptor: every dimension is checked
+ *     d.load([m, k])                         similar, for a descriptor d; the mask checks every dimension
  *
- * Boxes are tuples with a class (value.h), so loops, branches and calls carry them like other tuples. For an access
- * through a box, this file computes a tile of pointers and a mask, and traces an ordinary load, store or atomic. Later
- * passes convert such accesses to TMA copies. The address terms that do not depend on the box's offsets are computed
- * separately, so that licm can hoist them out of loops. */
+ * A box is a tuple whose member class_of (value.h) is set, so loops, branches and calls carry it like any
+ * other tuple. For an access through a box, this file computes a tile of pointers and a mask, and traces an
+ * ordinary load, store or atomic. Later passes convert such accesses to TMA copies. The address terms that do
+ * not depend on the box's offsets are computed separately, so that licm can hoist them out of loops. */
 #include "frontend/builtins/handlers.h"
 #include "frontend/python/python.h"
 
@@ -38,7 +38,7 @@ static int box_rank(const struct obj *box)
     return box->seq.at[BOX_block]->seq.n;
 }
 
-/* Returns the type of the elements of the array to which the box belongs. */
+/* Returns the element type of the array that the box accesses. */
 static const struct lang_type *elem_of(const struct obj *box)
 {
     return scalar_of(box->seq.at[BOX_base])->elem;
@@ -93,7 +93,8 @@ static struct obj *arg_indices(struct eval *e, struct obj *x, int n, const char 
     return out;
 }
 
-/* Like arg_indices, but converts all indices to tensors, which loops can carry. */
+/* Converts x to a tuple of n indices, as arg_indices does, but converts ints to tensors too, so that loops
+ * can carry the offsets. Returns NULL or obj_error after an error, which it reports. */
 static struct obj *arg_offsets(struct eval *e, struct obj *x, int n, struct loc at)
 {
     struct obj *out = arg_indices(e, x, n, "offsets", at);
@@ -150,9 +151,9 @@ struct obj *descriptor_new(struct eval *e, struct obj *const *fields)
     return box_new(e, &descriptor_class, fields);
 }
 
-/* Sets the fields that block pointers and descriptors have in common. The arguments base, shape and strides are at[0]
- * to at[2]. `block` is the argument block_shape, which has the index block_at. Returns false after an error, which it
- * reports. */
+/* Sets the fields that block pointers and descriptors have in common. at[0] to at[2] are the arguments base,
+ * shape and strides of the call. `block` is the argument block_shape, which is argument number block_at.
+ * Returns false after an error, which it reports. */
 static bool arg_array(struct eval *e, struct obj *const *at, struct obj *block, const struct args *call,
                       int block_at, struct obj **fields)
 {
@@ -220,7 +221,7 @@ struct obj *builtin_advance(struct eval *e, struct obj **args, const struct args
     for (int d = 0; d < box_rank(p); d++) {
         int64_t n;
         struct obj *sum = p->seq.at[BOX_last]->seq.at[d];
-        /* If an offset advances by 0, keep its IR value, so that loops need not carry it. */
+        /* An offset that advances by 0 keeps its IR value, so that loops need not carry it. */
         if (!obj_as_int(by->seq.at[d], &n) || n != 0)
             sum = tensor_binary(e, OPER_add, sum, by->seq.at[d], call->loc);
         if (is_error(sum))
@@ -230,7 +231,7 @@ struct obj *builtin_advance(struct eval *e, struct obj **args, const struct args
     return box_new(e, &block_pointer_class, fields);
 }
 
-/* -- types of boxes: whether the boxes of two branches or iterations have equal types -- */
+/* -- types of boxes, to merge the boxes of two branches or iterations -- */
 
 static bool is_index_field(const struct obj *box, int field)
 {
@@ -295,10 +296,10 @@ static struct obj *is_inside(struct eval *e, struct obj *index, struct obj *size
     return tensor_binary(e, OPER_bitand, low, tensor_compare(e, OPER_lt, index, size, at), at);
 }
 
-/* Sets *ptrs to the pointers to the elements of a box at the given offsets. Sets *mask to a mask that is true for
- * elements whose indices are inside the array in all dimensions of the bit set `checked`; if `checked` is empty, sets
- * *mask to NULL. An offset is the first index of its dimension, or a 1-D tensor with all indices of this
- * dimension. */
+/* Sets *ptrs to the pointers to the elements of the box's block at the given offsets. Sets *mask to a mask
+ * that is true for elements whose indices are inside the array in all dimensions of the bit set `checked`; if
+ * `checked` is empty, sets *mask to NULL. The offset of a dimension is the block's first index in this
+ * dimension, or a 1-D tensor of all indices of the block in this dimension. */
 static void find_box(struct eval *e, const struct obj *box, struct obj *const *offsets, unsigned checked,
                      struct loc at, struct obj **ptrs, struct obj **mask)
 {
@@ -413,8 +414,8 @@ struct obj *builtin_descriptor_load(struct eval *e, struct obj **args, const str
                                                                   : obj_error;
 }
 
-/* Returns the value to store, cast to the pointee's type. The value must have the shape of ptrs. Returns NULL after an
- * error, which it reports. */
+/* Converts x, argument i of the call, to the value to store: casts it to the pointee's type. x must have the
+ * shape of ptrs. Returns NULL after an error, which it reports. */
 static struct obj *arg_block_value(struct eval *e, struct obj *x, const struct obj *ptrs,
                                    const struct args *call, int i)
 {
@@ -458,8 +459,9 @@ struct obj *builtin_descriptor_atomic(struct eval *e, struct obj **args, const s
     return value && !is_error(atomic_update(e, rest, call, true)) ? obj_none : obj_error;
 }
 
-/* Computes the pointers and the mask for some rows of the matrix of descriptor x, from column y on. `rows`, argument i
- * of the call, contains the indices of the rows. Returns false after an error, which it reports. */
+/* Computes the pointers and the mask for some rows of the matrix that the descriptor x accesses, from column
+ * y on. `rows`, argument i of the call, contains the indices of the rows. Returns false after an error, which
+ * it reports. */
 static bool find_rows(struct eval *e, struct obj *x, struct obj *rows, struct obj *y, const struct args *call,
                       int i, struct obj **ptrs, struct obj **mask)
 {
@@ -499,8 +501,8 @@ struct obj *builtin_descriptor_scatter(struct eval *e, struct obj **args, const 
 
 /* -- arguments of launches -- */
 
-/* Converts a list or tuple x to a tuple. If is_const, the items of the result are constexprs. Returns any other x
- * unchanged. */
+/* Converts a list or tuple x to a tuple. If is_const is true, marks the items of the tuple as constexprs.
+ * Returns any other x unchanged. */
 static struct obj *tuple_of(struct eval *e, struct obj *x, bool is_const)
 {
     if (x->kind != OBJ_tuple && x->kind != OBJ_list)

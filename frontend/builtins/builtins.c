@@ -12,7 +12,8 @@
 
 /* -- the table -- */
 
-/* Bits for the modules and types that have a builtin. NEEDS_kernel: a call outside of a kernel is an error. */
+/* Bits for the places where programs find a builtin: modules, and the attributes of tensors, types and
+ * descriptors. NEEDS_kernel: a call outside of a kernel is an error. */
 enum {
     IN_tl = 1,
     IN_math = 2,
@@ -61,7 +62,7 @@ static const struct {
 
 #define HEADING(text)
 
-/* For each row, the name without its prefix, followed by the parameters. */
+/* For each row, the name without its prefix, a zero byte, and the parameters. */
 struct texts {
 #define ROW(place, word, parameters, ...) char place##_##word[sizeof #word "\0" parameters];
 #include "frontend/builtins/builtins.h"
@@ -74,8 +75,8 @@ static const struct texts texts = {
 };
 _Static_assert(sizeof texts <= UINT16_MAX, "offsets have 16 bits");
 
-/* A row of the table takes 24 bytes. row_object makes a struct builtin of 40 bytes only for the rows that a program
- * uses. */
+/* The table in compact form: a row takes 24 bytes. row_object makes a struct row_builtin, of 40 bytes, only
+ * for the rows that a program uses. */
 static const struct row {
     struct obj *(*run)(struct eval *e, struct obj **args, const struct args *call);
     const char *data;
@@ -119,7 +120,8 @@ static const char *parameters_of(const struct row *r)
     return strchr(word_of(r), 0) + 1;
 }
 
-/* Returns the builtin of a row, the same in each call; NULL if the row is NULL. */
+/* Returns an object for the builtin of a row; NULL if the row is NULL. All objects for one row share one
+ * struct builtin. */
 static struct obj *row_object(struct eval *e, const struct row *r)
 {
     if (!r)
@@ -210,8 +212,8 @@ static struct obj *find_nan_word(struct eval *e, const struct obj *module, const
     return strcmp(name, "NONE") == 0 || strcmp(name, "ALL") == 0 ? obj_cstr(e, name) : NULL;
 }
 
-/* Returns the value of a name that has no row in the table: a type, a constant, a class or a submodule. Returns NULL
- * for any other name. */
+/* Returns the value of a name that has no row in the table, but belongs to a module with the bits `where`: a
+ * type, a constant, a class or a submodule. Returns NULL for any other name. */
 static struct obj *find_value(struct eval *e, unsigned where, const char *name)
 {
     if (where & IN_tl) {
@@ -346,7 +348,8 @@ static int64_t type_numel(const struct lang_type *t)
     return n;
 }
 
-/* For each float type: the number of explicitly stored mantissa bits, and the exponent's bias. */
+/* For each float type: the number of stored mantissa bits (without the implicit bit), and the exponent's
+ * bias. */
 static const struct {
     int mantissa, bias;
 } float_shape[DT_count] = {

@@ -4,23 +4,27 @@
  *
  *   ROW(where, name, parameters, handler, data, meaning, types, errors, example)
  *
- *   where       tl: tl.NAME. method: also x.NAME on tensors. math: also x.NAME and tl.math.NAME. only_math: also
- *               tl.math.NAME. constant: tl.NAME, also usable outside of kernels. only_method: only x.NAME. type: NAME
- *               of dtypes. libdevice, cuda, triton: NAME in the module of this name. descriptor: x.NAME on tensor
- *               descriptors. core: only tl.core and tl.standard. bare: NAME without a module, in kernels. hidden: only
- *               for neso's own code.
+ *   where       where programs find the name; x is a tensor:
+ *                 tl: tl.NAME                                   constant: tl.NAME, also outside of kernels
+ *                 method: tl.NAME, x.NAME                       only_method: x.NAME
+ *                 math: tl.NAME, x.NAME, tl.math.NAME           only_math: tl.NAME, tl.math.NAME
+ *                 core: tl.core.NAME, tl.standard.NAME          type: t.NAME of a type t
+ *                 descriptor: d.NAME of a tensor descriptor d   bare: NAME, without a module, in kernels
+ *                 libdevice, cuda, triton: NAME in the module of this name
+ *                 hidden: nowhere; only neso's own code uses the row
  *   parameters  a Python parameter list (value.h, struct builtin)
  *   handler     the C function builtin_HANDLER. `prelude` calls the function of prelude.py that `data` names;
  *               `unsupported` reports an error at the call
  *   data        a text for the handler, for example the name of an IR op
- *   meaning     one sentence for the manual; empty in hidden rows
+ *   meaning     the description in the manual; empty in hidden rows
  *   types       the allowed types and values of the parameters
  *   errors      tags of errors.h, the most frequent ones first
- *   example lines of code; then, after `# `, their result as the interpreter prints it, if they have one. In
- *               kernels X and N point to the floats and the int32 1, 2, 3, 4; i = tl.arange(0, 4); x = i + 1.0.
+ *   example     lines of code, and then, after `# `, the lines that the interpreter prints for the result of
+ *               the last line of code, if it has one. X points to the float32 numbers 1, 2, 3, 4, and N
+ *               points to the int32 numbers 1, 2, 3, 4. i is tl.arange(0, 4), and x is i + 1.0.
  *
- * The last four columns are not part of the library. runtime/manual/language.c makes the manual from them, and
- * tests/cli/manual.sh runs the examples. */
+ * The library does not contain the last four columns. runtime/manual/language.c makes the manual from them,
+ * and tests/cli/language.sh runs the examples. */
 
 HEADING("The program, creation")
 ROW(tl,        program_id,    "axis",                              program_index, "program_id",

@@ -22,8 +22,8 @@ static struct obj *range_object(struct eval *e, struct obj **args, const struct 
     return loop_range_new(e, r);
 }
 
-/* Implements Python's `range` in kernels. As in Triton, keyword arguments are ignored: range(a, b, step=2)
- * steps by 1. */
+/* Implements Python's `range` in kernels. As in Triton, ignores keyword arguments: range(a, b, step=2) steps
+ * by 1. */
 struct obj *builtin_bare_range(struct eval *e, struct obj **args, const struct args *call)
 {
     struct loop_range r = {0};
@@ -36,8 +36,8 @@ struct obj *builtin_static_range(struct eval *e, struct obj **args, const struct
     return range_object(e, args, call, &r);
 }
 
-/* Sets *out to the number x, argument i of the call. If x is None or a number outside of 0 to 1024, sets *out to 0, as
- * if the call did not pass the option. Returns false after an error, which it reports. */
+/* Sets *out to the number x, argument i of the call. If x is None or a number outside of 0 to 1024, sets *out
+ * to 0, as if the call did not pass the option. Returns false after an error, which it reports. */
 static bool arg_count(struct eval *e, struct obj *x, const char *name, const struct args *call, int i,
                       int *out)
 {
@@ -158,7 +158,8 @@ struct obj *builtin_static_assert(struct eval *e, struct obj **args, const struc
 
 /* -- at run time -- */
 
-/* Returns the text that is printed before a value. For example, the prefixes "x", "x " and "x:" give " x: ". */
+/* Converts the argument `prefix` to the text that is printed before a value. For example, the prefixes "x",
+ * "x " and "x:" all give " x: ". */
 static const char *printed_prefix(struct eval *e, const char *s, bool has_operands)
 {
     struct text t;
@@ -188,9 +189,9 @@ static bool is_ascii(const struct obj *x)
     return true;
 }
 
-/* Converts x for the op print. IR types have no signedness, so this function converts unsigned values to a wider
- * signed type. Unsigned values of 64 bits cannot be widened. The op's attribute `unsigned` has a bit for each operand,
- * which marks such values. */
+/* Converts x to an operand of the op print. IR types have no signedness, so this function converts unsigned
+ * values to a wider signed type. Unsigned values of 64 bits cannot be widened. Instead, bit i of the op's
+ * attribute `unsigned` is set if operand i is such a value. */
 static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -251,9 +252,9 @@ struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struc
 
 /* -- inline assembly -- */
 
-/* Skips n constraints of inline assembly and the blanks around them. Returns a pointer to the next constraint.
- * Returns NULL if a skipped constraint does not fit a register of `bits` bits. A constraint of a result must begin
- * with `=`, and no other constraint may; otherwise, the function also returns NULL. */
+/* Skips n constraints of inline assembly and the blanks around them. Returns a pointer to the next
+ * constraint. Returns NULL if a skipped constraint is wrong: if it does not fit a register of `bits` bits, if
+ * a result's constraint does not begin with `=`, or if an operand's constraint begins with `=`. */
 static const char *skip_constraints(const char *s, int n, bool is_result, int bits)
 {
     for (; n > 0 && s; n--) {
@@ -300,8 +301,8 @@ static bool is_asm_type(struct eval *e, const struct lang_type *t, struct loc at
 
 enum { ASM_RESULTS = 8, ASM_OPNDS = 16 };
 
-/* If *x is a list or tuple, sets *items to its items; otherwise, sets *items to *x as the only item. Returns the number
- * of items. */
+/* If *x is a list or tuple, sets *items to its items; otherwise, *x itself is the only item. Returns the
+ * number of items. */
 static int items_of(struct obj **x, struct obj ***items)
 {
     int n = 1;

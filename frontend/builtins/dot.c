@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dot.c: implements tl.dot: checks the operands' types, and chooses the type in which the dot accumulates.
+/* dot.c: implements tl.dot. Checks the operands' types, and chooses the type in which the dot accumulates.
  *
  *     tl.dot(a, b)          %dot = dot %a, %b, %zero precision=tf32
  *     tl.dot(a, b, acc)     %dot = dot %a, %b, %acc
@@ -13,8 +13,8 @@
 struct dot {
     struct obj *a, *b;
     const struct lang_type *out; /* the result's element type */
-    int rank, shape[RANK_MAX];   /* of the result */
-    int precision, limit;        /* the op's attributes: input_precision, and max_num_imprecise_acc for fp8 */
+    int rank, shape[RANK_MAX];   /* the result's rank and shape */
+    int precision, limit;        /* the op's attributes: input_precision; max_num_imprecise_acc of fp8 dots */
 };
 
 static const char *text_of(struct eval *e, const struct obj *x)
@@ -70,9 +70,9 @@ static bool can_give(const struct lang_type *t, const struct lang_type *out)
     return is_dtype(out, DT_f32) || (is_dtype(out, DT_f16) && (is_dtype(t, DT_f16) || is_fp8_type(t)));
 }
 
-/* Finds the result's type. For operands of f16 and fp8, this is the first of three types that applies: out_dtype, if
- * the call passes it; the accumulator's type, if the dot may accumulate in this type; f32. For operands of any other
- * type, the result has the only type in which the dot may accumulate. */
+/* Finds the result's type. For operands of f16 and fp8, this is out_dtype if the call passes it, else the
+ * type of `acc` if the dot may accumulate in this type, else f32. Operands of any other type allow only one
+ * type. Returns false after an error, which it reports. */
 static bool find_out_type(struct eval *e, struct dot *d, struct obj *asked, const struct obj *acc,
                           const struct args *call)
 {
@@ -108,7 +108,7 @@ static const char *lower_case(struct eval *e, const char *s)
 
 /* Finds the precision in which the inputs are multiplied, which matters only for f32 inputs. If the call passes
  * allow_tf32, the precision is tf32 for True, and ieee for False or None. Otherwise, the precision is the argument
- * input_precision, or tf32 if this argument is None. */
+ * input_precision, or tf32 if this argument is None. Returns false after an error, which it reports. */
 static bool find_precision(struct eval *e, struct dot *d, struct obj *precision, struct obj *allow_tf32,
                            const struct args *call)
 {

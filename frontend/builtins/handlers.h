@@ -18,12 +18,14 @@ enum { TENSOR_ELEMS_MOST = 1 << 20 };
 #undef HEADING
 
 /* -- builtins.c -- */
-struct obj *builtin_hidden(struct eval *e, const char *name); /* finds a row whose column `where` is hidden */
+/* Returns the builtin of the row with this name whose column `where` is hidden; NULL if there is no such
+ * row. */
+struct obj *builtin_hidden(struct eval *e, const char *name);
 bool is_unsupported(const struct obj *x); /* returns whether x is a builtin of Triton that neso does not support */
 
 /* -- arguments.c: converts arguments, and reports invalid arguments -- */
-/* Returns the location of argument i of a call. `name` is the parameter's name, which is needed to find a keyword
- * argument. */
+/* Returns the location of the argument for parameter i of a call. `name` is the parameter's name, by which a
+ * keyword argument is found. Returns the location of the call if the call does not pass this argument. */
 struct loc arg_loc(const struct args *call, int i, const char *name);
 /* arg_int, arg_bool and arg_string set *out to the value of the constant x. `what` is the name of x in messages. None
  * means False in arg_bool, and "" in arg_string. The functions return false after an error, which they report. */
@@ -37,25 +39,28 @@ struct obj *arg_tensor(struct eval *e, struct obj *x, const struct args *call, i
 struct obj *arg_block(struct eval *e, struct obj *x, const struct args *call, int i, const char *name);
 /* Converts x, a type or the name of a type, to a type. Returns NULL after an error, which it reports. */
 const struct lang_type *arg_dtype(struct eval *e, struct obj *x, struct loc at);
-/* Sets *n and *items to the items of a tuple or list. If its only item is also a tuple or list, uses the items of the
- * inner tuple or list, because a parameter *shape accepts both f(2, 4) and f((2, 4)). */
+/* Sets *items to the items of x, a tuple or list, and *n to their number. If the only item of x is itself a
+ * tuple or list, uses the items of this inner one: a parameter *shape accepts both f(2, 4) and
+ * f((2, 4)). */
 void arg_items(struct obj *x, int *n, struct obj ***items);
-/* Stores the sizes that x lists in `shape`, an array of RANK_MAX ints, and returns their number; -1 after an error,
- * which it reports. */
+/* Converts x, a size or a tuple or list of sizes, to a shape. Stores the sizes in `shape`, an array of
+ * RANK_MAX ints, and returns their number; -1 after an error, which it reports. Each size must be a constant
+ * power of two. */
 int arg_shape(struct eval *e, struct obj *x, struct loc at, int *shape);
 /* Sets *axis to the axis x of a tensor of this rank; a negative x counts from the end. Returns false after an error,
  * which it reports. */
 bool arg_axis(struct eval *e, struct obj *x, int rank, struct loc at, int *axis);
-/* Looks up x, which begins with `prefix`, in a NULL-terminated list of words, and sets *out to the word's index. For
- * None and "", the index is 0. If x is not in the list, reports `error` with x and the words, and returns false. */
+/* Searches a NULL-terminated list for the word w for which the str x is `prefix` followed by w. Sets *out to
+ * the word's index; for None and "", the index is 0. If there is no such word, reports `error` with x and the
+ * list, and returns false. */
 bool arg_word(struct eval *e, struct obj *x, const char *const *words, const char *prefix, enum error error, struct loc at, int *out);
-/* Sets *propagate to true if x, the argument propagate_nan, is ALL, and to false if it is NONE. Returns false after an
- * error, which it reports. */
+/* Sets *propagate to true if x, the argument propagate_nan, is ALL, and to false if x is NONE or None.
+ * Returns false after an error, which it reports. */
 bool arg_nan(struct eval *e, struct obj *x, struct loc at, bool *propagate);
-const char *shape_text(struct eval *e, int rank, const int *shape);
-int64_t numel(int rank, const int *shape);
-/* Checks that the rank and the number of elements of a computed shape are not too large. Returns false after an error,
- * which it reports. */
+const char *shape_text(struct eval *e, int rank, const int *shape); /* "[64, 32]" */
+int64_t numel(int rank, const int *shape);                          /* the number of elements */
+/* Checks that a computed shape has a rank of at most RANK_MAX, and at most TENSOR_ELEMS_MOST elements.
+ * Returns false after an error, which it reports. */
 bool check_numel(struct eval *e, int rank, const int *shape, struct loc at);
 
 /* -- builtins.c -- */
@@ -64,14 +69,16 @@ struct obj *descriptor_method(struct eval *e, struct obj *x, const char *name);
 
 /* -- block.c -- */
 bool is_block_pointer(const struct obj *x);
-/* Converts a block pointer to the pointers, the mask and the value `other` of an ordinary load or store. Argument i of
- * the call is boundary_check, and argument i + 1 is padding_option. Returns false after an error, which it reports. */
+/* Computes the arguments of the ordinary load or store that accesses the elements of the block pointer `box`:
+ * the pointers, the mask and `other`. The mask and `other` are obj_none if `boundary` lists no dimensions.
+ * `boundary` and `padding` are arguments i (boundary_check) and i + 1 (padding_option) of the call. Returns
+ * false after an error, which it reports. */
 bool block_pointer_access(struct eval *e, struct obj *box, struct obj *boundary, struct obj *padding,
                           const struct args *call, int i, struct obj **ptrs, struct obj **mask, struct obj **other);
 
 /* -- memory.c -- */
-/* Implements tl.atomic_NAME; the column `data` of the builtin's row is NAME. If is_boxed, the pointers were computed
- * for a tensor descriptor's block. In this case, more types are allowed. */
+/* Implements tl.atomic_NAME, where NAME is the column `data` of the builtin's row. If is_boxed, the pointers
+ * were computed for a tensor descriptor's block. In this case, more types are allowed. */
 struct obj *atomic_update(struct eval *e, struct obj **args, const struct args *call, bool is_boxed);
 
 /* -- shape.c -- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libdevice.h: the functions of libdevice. builtins.h includes these rows, and describes their columns. FLOATS, INTS,
- * NUMBERS and BITS are values of the columns `types` and `errors`. They are for functions on floats, on integers, on
- * numbers, and on numbers with equally many bits. */
+/* libdevice.h: the functions of libdevice. builtins.h includes these rows, and describes their columns.
+ * FLOATS, INTS, NUMBERS and BITS each stand for the two columns `types` and `errors`. BITS is for the
+ * functions that reinterpret the bits of a number as another type. */
 #define FLOATS "floats; the result is of their type, unless stated", "math-type wants-tensor"
 #define INTS "integers", "math-type wants-tensor"
 #define NUMBERS "a number or tensor", "math-type wants-tensor"
@@ -189,7 +189,7 @@ ROW(libdevice, double_as_longlong, "x", bits_as, "int64",
     "The bits of a float64 as an int64.", BITS, "libdevice.double_as_longlong(x.to(tl.float64))\n# [4607182418800017408 4611686018427387904 4613937818241073152\n#  4616189618054758400]")
 ROW(libdevice, longlong_as_double, "x", bits_as, "float64",
     "An int64 as the bits of a float64.", BITS, "libdevice.longlong_as_double(i.to(tl.int64) + 4607182418800017408)\n# [1. 1. 1. 1.]")
-/* -- conversions, in each direction of rounding -- */
+/* -- conversions, one function for each direction of rounding -- */
 #define SAYS_n "rounded to nearest, halves to even"
 #define SAYS_z "rounded toward zero"
 #define SAYS_d "rounded down"
@@ -218,7 +218,7 @@ EXACT(uint2double, "float64", "i.to(tl.uint32)")
 #undef EXACT
 #undef CONVERTED
 
-/* -- arithmetic in each direction of rounding -- */
+/* -- arithmetic, one function for each direction of rounding -- */
 #define ROUNDED(name, end, way, params, op, says, call, shown) \
     ROW(libdevice, name##_##end, params, round_toward, #way op, says ", " SAYS_##way ".", FLOATS, \
         "libdevice." #name "_" #end "(" call ")\n# " shown)

@@ -99,8 +99,8 @@ struct obj *builtin_abs(struct eval *e, struct obj **args, const struct args *ca
 
 /* -- division and fused operations -- */
 
-/* Converts two arguments to tensors of one shape, and checks that both have the same float type, not fp8. Returns
- * false after an error, which it reports. */
+/* Converts two arguments to tensors of one shape, and checks that both have the same float type, which must
+ * not be fp8. Returns false after an error, which it reports. */
 static bool float_pair(struct eval *e, struct obj **args, const struct args *call, struct obj **x,
                        struct obj **y)
 {
@@ -120,8 +120,8 @@ static bool float_pair(struct eval *e, struct obj **args, const struct args *cal
     return !is_error(*x);
 }
 
-/* Divides x by y. If `exact`, rounds f32 quotients to nearest. Divides f16 and bf16 operands in f32, and casts the
- * quotient back. */
+/* Divides x by y. If `exact` is true, rounds f32 quotients to nearest. Divides f16 and bf16 operands in f32,
+ * and casts the quotient back. */
 static struct obj *divide(struct eval *e, struct obj *x, struct obj *y, bool exact, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -170,7 +170,8 @@ struct obj *builtin_float_binary(struct eval *e, struct obj **args, const struct
     return tensor_like(e, x, v, scalar_of(x));
 }
 
-/* Converts three operands to one type and shape. Operands may be integers. */
+/* Converts three operands to one type and shape. Operands may be integers. Returns false after an error,
+ * which it reports. */
 static bool promote_three(struct eval *e, struct obj **x, struct loc at)
 {
     for (int round = 0; round < 2; round++)
@@ -343,7 +344,8 @@ struct obj *builtin_cdiv(struct eval *e, struct obj **args, const struct args *c
                        call->loc);
 }
 
-/* Implements libdevice functions such as float_as_int: bitcasts x to the type that the row's column `data` names. */
+/* Implements libdevice functions such as float_as_int: bitcasts x to the type that the column `data` of the
+ * row names. */
 struct obj *builtin_bits_as(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x");
@@ -351,7 +353,8 @@ struct obj *builtin_bits_as(struct eval *e, struct obj **args, const struct args
     return x ? tensor_cast(e, x, lang_parse(e, name, strlen(name)), ROUND_none, true, call->loc) : obj_error;
 }
 
-/* Calls a function of the prelude whose first argument must be f32 or f64. */
+/* Calls the function of the prelude that the column `data` of the row names. Its first argument must be f32
+ * or f64. */
 struct obj *builtin_prelude_of_float(struct eval *e, struct obj **args, const struct args *call)
 {
     args[0] = arg_float(e, args, call, 0, "x");
@@ -368,7 +371,8 @@ static int count_params(const struct args *call)
     return n;
 }
 
-/* Calls a function of the prelude on operands of type f32 or f64. Operands after the first may also be integers. */
+/* Calls the function of the prelude that the column `data` of the row names. All operands must have one type,
+ * f32 or f64, but operands after the first may also be integers. */
 struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     static const char *const names[] = {"x", "y", "z", "w"};
@@ -401,7 +405,8 @@ struct obj *builtin_order_prelude(struct eval *e, struct obj **args, const struc
     return is_error(x[0]) ? x[0] : trace_call_prelude(e, call->callee->data, 2, x, call->loc);
 }
 
-/* Calls a function of the prelude on operands that are integers of 32 or 64 bits. */
+/* Calls the function of the prelude that the column `data` of the row names. The operands must be integers of
+ * 32 or 64 bits. */
 struct obj *builtin_int_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     int n = count_params(call);
@@ -419,8 +424,9 @@ static enum rounding rounding_of(char letter)
     return letter == 'z' ? ROUND_rz : letter == 'd' ? ROUND_rd : letter == 'u' ? ROUND_ru : ROUND_rn;
 }
 
-/* Returns the rounding mode for the letter of a libdevice function on f32 (see builtin_round_toward). The mode flushes
- * subnormals to 0, because Triton links libdevice with the option that flushes subnormals. */
+/* Returns the rounding mode of a libdevice function on f32 for the letter n, z, d or u (see
+ * builtin_round_toward). The mode flushes subnormals to 0, because Triton links libdevice with the option
+ * that flushes subnormals. */
 static enum rounding flushing_of(char letter)
 {
     return letter == 'z'   ? ROUND_rz_ftz
@@ -429,8 +435,8 @@ static enum rounding flushing_of(char letter)
                            : ROUND_rn_ftz;
 }
 
-/* Builds an f64 operation that rounds to nearest. Passes may contract the operators * and + to an fma, but not this
- * operation's products and sums. */
+/* Builds an f64 operation that rounds to nearest. Unlike the products and sums of the operators * and +, the
+ * products and sums that this function builds are never contracted to an fma. */
 static struct obj *round_to_nearest_f64(struct eval *e, enum opcode code, int n, struct value **opnds,
                                         struct obj **x, struct loc at)
 {
@@ -516,8 +522,9 @@ static bool all_pointers(const struct obj *x, const struct obj *y)
            lang_equal(scalar_of(x), scalar_of(y));
 }
 
-/* Converts x and y to one type. If one operand is a number and the other a tensor, the number gets the tensor's type.
- * Exception: if the number is a float and the tensor has integers, both operands become floats. */
+/* Converts x and y to one type. If one operand is a number and the other a tensor, the number gets the
+ * tensor's type. Exception: if the number is a float and the tensor has integers, both operands become
+ * floats. Returns false after an error, which it reports. */
 static bool promote_sides(struct eval *e, struct obj **x, struct obj **y, struct loc at)
 {
     if (all_pointers(*x, *y)) {

@@ -39,7 +39,7 @@ static struct obj *as_stored(struct eval *e, struct obj *p, const struct lang_ty
     return tensor_cast(e, p, lang_ptr(e, *stored, false), ROUND_none, false, at);
 }
 
-/* If p is a scalar pointer, x must be a scalar. If it is not, reports `error` and returns false. */
+/* Checks that x is a scalar if p is a scalar pointer. If x is not, reports `error` and returns false. */
 static bool check_no_block(struct eval *e, const struct obj *p, const struct obj *x, enum error error,
                            struct loc at)
 {
@@ -49,8 +49,8 @@ static bool check_no_block(struct eval *e, const struct obj *p, const struct obj
     return false;
 }
 
-/* Converts x, argument i of the call, to a tensor, and sets *mask to this tensor, or to NULL if x is None. Returns
- * false after an error, which it reports. */
+/* Sets *mask to x, argument i of the call, converted to a tensor; to NULL if x is None. Returns false after
+ * an error, which it reports. */
 static bool arg_mask(struct eval *e, struct obj *x, const struct obj *p, const struct args *call, int i,
                      struct obj **mask)
 {
@@ -69,8 +69,8 @@ static bool arg_mask(struct eval *e, struct obj *x, const struct obj *p, const s
     return check_no_block(e, p, x, ERR_mask_block, at);
 }
 
-/* Reports an error, and returns false, if the call passes an option that is only for block pointers: boundary_check
- * (argument i of the call) or padding_option (argument i + 1). */
+/* Checks that the call does not pass boundary_check (argument i of the call) or padding_option (argument i +
+ * 1), which are only for block pointers. Returns false after an error, which it reports. */
 static bool check_no_block_options(struct eval *e, struct obj *boundary, struct obj *padding,
                                    const struct args *call, int i)
 {
@@ -152,8 +152,9 @@ static struct obj *load_pointers(struct eval *e, struct obj **args, const struct
     return load(e, p, mask, other, &a, call->loc);
 }
 
-/* Reports an error if x is not None, and returns false. x is argument i (`mask` or `other`) of a load or store through
- * a block pointer. Such an access takes no mask, because the pointer's shape and boundary_check determine the mask. */
+/* Checks that x, argument i (`mask` or `other`) of a load or store through a block pointer, is None. Such an
+ * access takes no mask, because the pointer's shape and boundary_check determine the mask. Returns false
+ * after an error, which it reports. */
 static bool check_no_mask(struct eval *e, struct obj *x, const char *name, const struct args *call, int i)
 {
     if (x->kind != OBJ_none)
@@ -246,7 +247,7 @@ struct obj *builtin_store(struct eval *e, struct obj **args, const struct args *
 
 /* -- atomics -- */
 
-/* The types that an atomic supports. */
+/* Bits for the element types that an atomic supports. */
 enum {
     ATOMIC_ints = 1,         /* integers of 32 and 64 bits */
     ATOMIC_halves = 2,       /* f16 and bf16 */
@@ -298,8 +299,8 @@ static bool arg_order(struct eval *e, struct obj *sem, struct obj *scope, const 
                     out_scope);
 }
 
-/* Builds an atomic op with the n operands, without the NULLs at the end. Stores the op in *out, and returns the op's
- * result. */
+/* Builds an atomic op. `opnds` has n operands; if the last ones are NULL, the op does not have them. Stores
+ * the op in *out, and returns the op's result. */
 static struct obj *atomic_op(struct eval *e, enum opcode code, int n, struct value *const *opnds,
                              const struct obj *p, int sem, int scope, struct op **out, struct loc at)
 {
@@ -343,7 +344,7 @@ struct obj *builtin_atomic_rmw(struct eval *e, struct obj **args, const struct a
 }
 
 /* Converts x, the argument cmp or val, to the pointer's shape. Also converts a number to the pointee's type; a tensor
- * must already have this type. */
+ * must already have this type. Returns NULL after an error, which it reports. */
 static struct obj *arg_compared(struct eval *e, struct obj *x, const struct obj *p, const struct args *call,
                                 int i, const char *name)
 {

@@ -61,7 +61,8 @@ static bool check_function(struct eval *e, const struct obj *f, struct loc at)
     return false;
 }
 
-/* Builds a reduction or scan whose region calls f; returns NULL after an error, which it reports. */
+/* Builds a reduction or scan whose region combines scalars by the function f; returns NULL after an error,
+ * which it reports. */
 static struct op *combine(struct eval *e, enum opcode code, const struct operands *in, int axis,
                           struct obj *f, struct loc at)
 {
@@ -90,7 +91,8 @@ static struct obj *results_of(struct eval *e, const struct operands *in, struct 
     return in->is_tuple ? obj_tuple(e, in->n, results) : results[0];
 }
 
-/* Reduces one axis. If `keep`, the axis stays in the result, with size 1; otherwise, it is removed. */
+/* Reduces along one axis. If `keep` is true, the axis stays in the result, with size 1; otherwise, it is
+ * removed. */
 static struct obj *reduce_axis(struct eval *e, const struct operands *in, int axis, struct obj *f, bool keep,
                                struct loc at)
 {
@@ -158,7 +160,8 @@ struct obj *builtin_reduce(struct eval *e, struct obj **args, const struct args 
 
 /* -- sum, max, min -- */
 
-/* Converts integers of less than 32 bits to int32; if keep_sign, converts unsigned integers to uint32 instead. */
+/* Converts integers of less than 32 bits to int32, or, if they are unsigned and keep_sign is true, to
+ * uint32. */
 static struct obj *widen_ints(struct eval *e, struct obj *x, bool keep_sign, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -167,7 +170,7 @@ static struct obj *widen_ints(struct eval *e, struct obj *x, bool keep_sign, str
     return tensor_cast(e, x, lang_number(e, DT_i32, keep_sign && t->is_unsigned), ROUND_none, false, at);
 }
 
-/* Casts bf16 to f32; if f16_too, also casts f16 to f32. */
+/* Casts bf16 to f32; if f16_too is true, also casts f16 to f32. */
 static struct obj *to_float(struct eval *e, struct obj *x, bool f16_too, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -188,8 +191,8 @@ static struct obj *arg_numbers(struct eval *e, struct obj *x, const struct args 
     return NULL;
 }
 
-/* Casts x to `dtype`; if `dtype` is None, widens small integers as tl.sum does. Returns NULL after an error, which it
- * reports. */
+/* Casts x to `dtype`, argument number dtype_at of the call. If `dtype` is None, widens small integers to 32
+ * bits. Returns NULL after an error, which it reports. */
 static struct obj *summand(struct eval *e, struct obj *x, struct obj *dtype, const struct args *call,
                            int dtype_at)
 {
@@ -319,8 +322,8 @@ struct obj *builtin_associative_scan(struct eval *e, struct obj **args, const st
     return scan(e, &in, args[1], args[2], args[3], call);
 }
 
-/* Implements cumsum and cumprod. cumsum widens its operand as tl.sum does; cumprod does not widen its operand. Both
- * convert bf16 to f32. Exception: cumsum with an argument `dtype`. */
+/* Implements cumsum and cumprod. cumsum converts its operand to `dtype`, or widens small integers as tl.sum
+ * does; cumprod does not widen integers. Both convert bf16 to f32, unless the call passes `dtype`. */
 struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct args *call)
 {
     struct operands in = {.n = 1};
@@ -334,8 +337,8 @@ struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct a
 
 /* -- sorting -- */
 
-/* Checks that the argument is a block, and that the dimension to sort is the last dimension. Returns the block; NULL
- * after an error, which it reports. */
+/* Checks that the first argument is a block, and that `dim` (argument number `at`), along which to sort, is
+ * the last dimension. Returns the block; NULL after an error, which it reports. */
 static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct args *call, int at)
 {
     struct obj *x = arg_block(e, args[0], call, 0, "x");
@@ -358,8 +361,8 @@ static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct ar
     return x;
 }
 
-/* Calls the prelude's `function`, which sorts each row and returns its first k elements. `down` is the argument
- * `descending`, which is argument `at` of the call. */
+/* Calls the function of the prelude that sorts each row of x, and returns the first k elements of each row.
+ * `down` is the argument `descending`, which is argument number `at` of the call. */
 static struct obj *sorted(struct eval *e, const char *function, struct obj *x, int64_t k, struct obj *down,
                           const struct args *call, int at)
 {
@@ -377,8 +380,8 @@ struct obj *builtin_sort(struct eval *e, struct obj **args, const struct args *c
     return x ? sorted(e, call->callee->data, x, shape_of(x)[rank_of(x) - 1], args[2], call, 2) : obj_error;
 }
 
-/* Implements topk. If k is less than the length of a row, converts elements of less than 32 bits to 32 bits, as tl.max
- * does. */
+/* Implements topk. If k is less than the length of a row, converts results of less than 32 bits to 32 bits,
+ * as tl.max does. */
 struct obj *builtin_topk(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_sorted(e, args, call, 2);

@@ -75,7 +75,9 @@ struct obj *builtin_arange(struct eval *e, struct obj **args, const struct args 
     return tensor_new(e, v, lang_number(e, DT_i32, false), 1, &n);
 }
 
-/* Returns a block of type t whose elements all have the value x. Reports an error if t cannot represent x. */
+/* Returns a block of type t whose elements all have the value of the number x. Reports an error, and returns
+ * obj_error, if t is not a type of numbers, if t is an integer type and x is a float other than 0, or if t is
+ * unsigned and x is negative. */
 static struct obj *full_number(struct eval *e, struct obj *x, const struct lang_type *t, int rank,
                                const int *shape, struct loc at)
 {
@@ -210,7 +212,7 @@ struct obj *expand_at(struct eval *e, struct obj *x, int axis, struct loc at)
                       rank + 1, shape);
 }
 
-/* Implements expand_dims. The axes are the indices of the new dimensions in the result. */
+/* Implements expand_dims. Each axis is the index that a new dimension has in the result. */
 struct obj *builtin_expand_dims(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "input"), **items = &args[1];
@@ -427,8 +429,8 @@ struct obj *builtin_split(struct eval *e, struct obj **args, const struct args *
 
 /* -- tl.map_elementwise -- */
 
-/* Reshapes x. If `apart`, splits the last dimension, of size n, into two dimensions of sizes n/2 and 2. Otherwise,
- * merges two such dimensions. */
+/* Reshapes x. If `apart` is true, splits the last dimension, of size n, into two dimensions of sizes n/2 and
+ * 2. Otherwise, merges the last two dimensions, of sizes n/2 and 2, into one. */
 static struct obj *with_pairs(struct eval *e, struct obj *x, bool apart, struct loc at)
 {
     int shape[RANK_MAX + 1], rank = rank_of(x) - !apart;
@@ -438,7 +440,8 @@ static struct obj *with_pairs(struct eval *e, struct obj *x, bool apart, struct 
     return reshape_to(e, x, rank + apart, shape, at);
 }
 
-/* For each i < n, sets out[step * i] to a tensor of the elements i, n + i, 2n + i, ... of each row of x. */
+/* Splits x into n tensors: for each i < n, sets out[step * i] to a tensor of the elements i, n + i, 2n + i,
+ * ... of each row of x. */
 static void unpack(struct eval *e, struct obj *x, int n, struct obj **out, int step, struct loc at)
 {
     if (n == 1) {
@@ -450,8 +453,8 @@ static void unpack(struct eval *e, struct obj *x, int n, struct obj **out, int s
     unpack(e, pair->seq.at[1], n / 2, out + step, 2 * step, at);
 }
 
-/* The inverse of unpack: interleaves the elements of the n tensors x[0], x[step], x[2 * step], ... along the last
- * dimension. */
+/* The inverse of unpack: returns a tensor in which the elements of the n tensors x[0], x[step], x[2 * step],
+ * ... are interleaved along the last dimension. */
 static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step, struct loc at)
 {
     if (n == 1)
@@ -460,8 +463,9 @@ static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step,
     return with_pairs(e, join(e, a, b, at), false, at);
 }
 
-/* Broadcasts the operands to one shape. Then splits each operand into `pack` tensors, because each call of the mapped
- * function gets `pack` elements of each operand. Returns NULL after an error, which it reports. */
+/* Broadcasts the operands to one shape. Then splits each operand into `pack` tensors, because each call of
+ * the mapped function gets `pack` elements of each operand. Returns all these tensors, those of the first
+ * operand first; NULL after an error, which it reports. */
 static struct obj **mapped_operands(struct eval *e, struct obj *list, int64_t pack, const struct args *call)
 {
     int n = list->seq.n;
@@ -648,8 +652,9 @@ static bool is_item(const struct obj *x)
     return x->kind == OBJ_slice || obj_as_int(x, &i) || is_scalar;
 }
 
-/* Evaluates x[...] in an expression of the debugger. Integers and slices select elements, and None inserts a dimension,
- * as in NumPy. Returns NULL if the index has other items, or too many items. */
+/* Evaluates x[...] in an expression of the debugger. As in NumPy, integers and slices select elements, and
+ * None inserts a dimension. Returns NULL if the index has other items, or more items than x has
+ * dimensions. */
 static struct obj *select_items(struct eval *e, struct obj *x, int n, struct obj **items, struct loc at)
 {
     int shape[RANK_MAX], kept = 0, dim = 0;
@@ -708,8 +713,9 @@ static struct obj *shape_object(struct eval *e, const struct obj *x)
     return obj_tuple(e, rank_of(x), items);
 }
 
-/* Returns an attribute of a tensor. x may also be a constant that is not a constexpr, such as an argument of value 1.
- * The dtype of such a constant is the dtype that to_tensor would give it. */
+/* Returns an attribute of a tensor; NULL if there is no such attribute. x may also be a constant that is not
+ * a constexpr, such as an argument of value 1. The dtype of such a constant is the dtype that to_tensor would
+ * give it. */
 struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *method = tensor_method(e, x, name);

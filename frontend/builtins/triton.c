@@ -30,8 +30,8 @@ static struct obj *make_jit(struct eval *e, struct obj *options, struct obj *fn,
     return x;
 }
 
-/* Returns a dict that maps the names of the builtin's parameters, from parameter number `first` on, to the
- * arguments. */
+/* Returns a dict of the arguments, with the names of the builtin's parameters as keys. Begins at parameter
+ * number `first`, and omits absent arguments. */
 static struct obj *keywords(struct eval *e, struct obj **args, const struct args *call, int first)
 {
     struct obj *d = obj_dict(e);
@@ -151,7 +151,7 @@ struct obj *builtin_config(struct eval *e, struct obj **args, const struct args 
     return obj_native(e, &config_class, s);
 }
 
-/* Returns a dict with the kwargs of a triton.Config and its launch options. Omits options that are None. */
+/* Returns a dict with the kwargs and the launch options of a triton.Config. Omits options that are None. */
 struct obj *builtin_all_kwargs(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *all = obj_dict(e), *kwargs = config_get(e, args[0], "kwargs", call->loc);
@@ -168,7 +168,8 @@ struct obj *builtin_all_kwargs(struct eval *e, struct obj **args, const struct a
 
 /* -- functions of ints -- */
 
-/* Returns (x + y - 1) // y. Computes it by Python's rules; in a kernel, by the rules of tensors. */
+/* Returns (x + y - 1) // y, by Python's rules for ints, and by the rules for tensors if x or y is a
+ * tensor. */
 struct obj *builtin_host_cdiv(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *sum = eval_binary(e, OPER_add, args[0], args[1], call->loc);
@@ -193,7 +194,7 @@ struct obj *builtin_next_power_of_2(struct eval *e, struct obj **args, const str
 
 /* -- other decorators -- */
 
-/* Marks a function that kernels call at compile time. */
+/* Implements @triton.constexpr_function: marks a function that kernels may call at compile time. */
 struct obj *builtin_constexpr_function(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)call;

@@ -5,8 +5,9 @@
  *         y = -1           body
  *                            (assign@2:5+6 [(name@2:5+1 y)] (unary@2:9+2 -@2:9 (int@2:10+1 1))))
  *
- * In the switches below, each row of nodes.h expands to one case, and the row's fields expand to function calls. A
- * location is printed as line:column+length, an absent part is printed as `_`, and a list is printed in brackets. */
+ * The location of a node is printed as line:column+length, and the location of a name or operator as
+ * line:column. An absent part is printed as `_`, and a list is printed in brackets. In the switches below,
+ * each row of nodes.h expands to one case, and the row's fields expand to function calls. */
 #include "frontend/python/ast.h"
 
 #include <inttypes.h>

@@ -55,13 +55,14 @@ struct ast_list {
     int n;
 };
 
-/* A literal is never negative: -1 is a unary node. Literals of more than 128 bits are errors. */
+/* The value of an int literal. A literal is never negative: -1 is a unary node. Literals of more than 128
+ * bits are errors. */
 struct ast_int {
     uint64_t low, high;
 };
 
-/* The `len` bytes of s, which may include zero bytes, are followed by a zero byte. Strings with equal contents have
- * equal pointers. */
+/* s points to `len` bytes, which may include zero bytes, and then a zero byte. Strings with equal contents
+ * have equal pointers. */
 struct ast_bytes {
     const char *s;
     int len;
@@ -73,9 +74,9 @@ struct ast_range {
     uint32_t start, end;
 };
 
-/* `loc` has the position of the node's first character, and the length of the node's text on its first line. A node
- * does not include the parentheses around an expression (except those of a tuple or a generator), or the decorators of
- * a def. */
+/* `loc` has the position of the node's first character, and the length of the node's text on its first line.
+ * The text of a def or class does not include its decorators. The text of an expression does not include
+ * parentheses around the expression, except those of a tuple or a generator. */
 struct ast {
     enum ast_kind kind;
     uint16_t height; /* the height of the subtree whose root is this node: 1 for a leaf, at most AST_HEIGHT_MOST */
@@ -128,8 +129,8 @@ struct ast *parse_expression(struct arena *a, struct interner *strings, struct d
 const char *ast_kind_name(enum ast_kind kind); /* for example "binary" */
 /* Prints the whole tree, one statement per line. Prints the location of every node as line:column+length. */
 void ast_print(const struct ast *n, struct text *out);
-/* Prints the source of a function without its decorators, dedented. The key under which an autotuning result is cached
- * contains this text. */
+/* Prints the source of a function, without its decorators and without the indentation of its `def`. The key
+ * under which an autotuning result is cached contains this text. */
 void ast_def_text(const struct ast *def, const struct source *src, struct text *out);
 
 /* Each call returns the next child of a node in source order, and skips absent children. Returns NULL at the end:

@@ -49,8 +49,8 @@ static struct obj *function_attribute(struct eval *e, const struct function *f, 
     return f->attributes ? scope_get(f->attributes, name) : NULL;
 }
 
-/* Returns a copy of the kernel x without its outermost decorator, @triton.autotune or @triton.heuristics, as `x.fn`
- * does. */
+/* Returns the value of x.fn for a kernel x with decorators: a copy of x without the outermost
+ * @triton.autotune or @triton.heuristics. */
 static struct obj *without_decorator(struct eval *e, const struct obj *x)
 {
     struct obj *inner = obj_new(e, OBJ_jit);
@@ -263,7 +263,8 @@ static int64_t slice_part(struct eval *e, struct obj *part, int64_t otherwise, s
     return i;
 }
 
-/* Converts index i of a sequence of n items to an index in low..high. A negative i counts from the end. */
+/* Converts i, an index in a sequence of n items, to an index from low to high. A negative i counts from the
+ * end. */
 static int64_t clamp_index(int64_t i, int64_t n, int64_t low, int64_t high)
 {
     if (i < 0)
@@ -291,8 +292,8 @@ struct slice_range slice_resolve(struct eval *e, const struct obj *slice, int64_
     return (struct slice_range){start, stop, step, span > 0 ? (span - 1) / stride + 1 : 0};
 }
 
-/* Converts the index of an item of x, which has n items, to a number in 0..n-1. A negative index counts from the end.
- * Raises IndexError if the index is out of range. */
+/* Converts the index of an item of x, which has n items, to a number from 0 to n - 1. A negative index counts
+ * from the end. Raises IndexError if the index is out of range. */
 static int64_t item_index(struct eval *e, struct obj *x, struct obj *index, int64_t n, struct loc at)
 {
     int64_t i;
@@ -549,8 +550,8 @@ static struct obj *next_char(struct eval *e, struct iter *it)
     return obj_str(e, s, (size_t)n);
 }
 
-/* Returns the next item of an instance: calls its method __next__, or, if there is no __next__, its method __getitem__.
- * Returns NULL if the method raises StopIteration or IndexError. */
+/* Returns the next item of an instance. Calls the method __next__; if there is no such method, calls
+ * __getitem__ with the next index. Returns NULL if the method raises StopIteration or IndexError. */
 static struct obj *next_of_instance(struct eval *e, struct iter *it)
 {
     struct handler h;
@@ -597,8 +598,8 @@ struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at)
     return out;
 }
 
-/* The data of an iterator object. The function `next` keeps its position in `state`. So iterator_next, which is the
- * member `iter` of the native_class, ignores its parameter i. */
+/* The data of an iterator object. The function `next` keeps its position in `state`, so iterator_next (the
+ * member `iter` of native_iterator) ignores the item's number i. */
 struct iterator {
     struct obj *(*next)(struct eval *e, void *state, struct loc at);
     void *state;

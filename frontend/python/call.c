@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* call.c: defines functions and classes, binds arguments to parameters, and calls functions.
  *
- * One function, `bind`, binds the arguments of Python functions and of builtins, so both have a signature: the name,
- * role and default of each parameter. A Python function's signature comes from its syntax tree, a builtin's from its
- * parameter list. */
+ * One function, `bind`, binds the arguments of both Python functions and builtins. It works on a signature:
+ * the name, role and default of each parameter. The signature of a Python function is made from its syntax
+ * tree, and the signature of a builtin from its parameter list. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -14,7 +14,8 @@ struct parameter {
     const char *name; /* interned */
     enum ast_role role;
     bool is_optional;
-    /* the default value; NULL for an optional parameter without a default, `x=` (struct builtin) */
+    /* The default value. NULL if the parameter is not optional, and for an optional parameter `x=` of a
+     * builtin. */
     struct obj *value;
 };
 
@@ -119,8 +120,8 @@ static bool is_missing(const struct signature *sig, struct obj *const *out, int 
     return !out[p] && !sig->at[p].is_optional && takes_position == is_positional;
 }
 
-/* Raises a TypeError that lists the missing positional arguments ('a', 'b', and 'c'); if none is missing, it lists the
- * missing keyword-only arguments. */
+/* Raises a TypeError that lists the missing positional arguments ('a', 'b', and 'c'). If no positional
+ * argument is missing, lists the missing keyword-only arguments instead. */
 static _Noreturn void missing_arguments(struct eval *e, const struct signature *sig, struct obj *const *out,
                                         struct loc at)
 {
@@ -149,7 +150,8 @@ static _Noreturn void missing_arguments(struct eval *e, const struct signature *
     eval_raise_noted(e, at, "TypeError", sig->note, ERR_missing_arguments, sig->name, missing, kind, names.s);
 }
 
-/* Binds arguments to parameters: sets out[p] for each parameter p. Initially, out[p] must be NULL. */
+/* Binds arguments to parameters: sets out[p], which must be NULL before, for each parameter p. Raises
+ * TypeError if the arguments do not match the parameters. */
 static void bind(struct eval *e, const struct signature *sig, const struct args *args, struct obj **out)
 {
     bind_positional(e, sig, args, out);
@@ -217,8 +219,9 @@ static size_t default_length(const char *s)
     return strcspn(s, ",");
 }
 
-/* Parses one parameter of a builtin's parameter list, and adds it to sig. *role is the role of a parameter without
- * stars; after `*` or `*args`, this function sets it to ROLE_keyword. Returns a pointer to the next parameter. */
+/* Parses one parameter of a builtin's parameter list, and adds it to sig. Returns a pointer to the next
+ * parameter. *role is the role of a parameter without stars. If the parsed parameter is `*` or `*args`, sets
+ * *role to ROLE_keyword for the following parameters. */
 static const char *parse_parameter(struct eval *e, const char *s, struct signature *sig, enum ast_role *role)
 {
     struct parameter p = {.role = *role};
@@ -460,8 +463,8 @@ static bool has_yield(const struct ast *x)
     return false;
 }
 
-/* Evaluates a default value. In a file that is loaded only for its kernels, the evaluation may raise an exception. In
- * this case, returns an unknown value (import.c), so that the function is still defined. */
+/* Evaluates a default value. If the evaluation raises an exception in a file that is loaded only for its
+ * kernels, returns an unknown value (import.c), so that the function is still defined. */
 static struct obj *default_value(struct eval *e, struct scope *s, const struct ast *param)
 {
     if (!e->definitions_only)

@@ -11,10 +11,11 @@
 #include <string.h>
 
 enum {
-    /* Limit of e->depth: a call adds 8, an expression 1. The limit allows about 1000 nested calls, as Python does. */
+    /* The limit of e->depth. A call adds 8 to e->depth, and an expression adds 1. The limit allows about 1000
+     * nested calls, as Python does. */
     DEPTH_MOST = 9000,
-    /* Step limits for a file that is loaded only for its kernels (e->definitions_only): of one top-level statement, and
-     * of all statements together. */
+    /* The step limits of one top-level statement, and of all statements together, in a file that is loaded
+     * only for its kernels (e->definitions_only). */
     STEPS_OF_STATEMENT = 1 << 17,
     STEPS_OF_FILE = 1 << 22,
 };
@@ -109,16 +110,16 @@ struct loc eval_place(const struct eval *e, struct loc at)
     return e->trace ? trace_loc(e, at) : eval_outside(e, at);
 }
 
-/* Returns whether the last reported message is an error with this text. This happens because an error in a kernel is
- * reported first, and then the launch raises an exception with the same text. */
+/* Returns whether the last reported message is an error with this text. This is the case after an error in a
+ * kernel: the error is reported first, and then the launch raises an exception with the same text. */
 static bool is_reported(const struct diag *d, const char *text)
 {
     const struct diagnostic *last = d->list.n ? &d->list.at[d->list.n - 1] : NULL;
     return last && last->severity == SEV_error && strcmp(last->message, text) == 0;
 }
 
-/* Reports the exception. If its message has already been reported, reports only the location at which it was raised.
- * Then adds notes for the innermost 10 calls, without the calls in neso's own Python code. */
+/* Reports the exception. If its message has already been reported, reports only the location at which the
+ * exception was raised. Then adds notes for the innermost 10 calls that are in the user's code. */
 static void report_exception(struct eval *e, const struct exception *x)
 {
     struct text message;
@@ -227,15 +228,15 @@ void eval_write(struct eval *e, const char *s, size_t n)
 
 /* -- try, raise, with -- */
 
-/* The way in which the block that run_guarded executed has ended. */
+/* How a block has ended: with the exception `raised` if is_raised, else with `flow`. */
 struct outcome {
     bool is_raised;
     enum flow flow;
     struct exception raised;
-    int ndiagnostics, nerrors; /* numbers of diagnostics and errors before the block */
+    int ndiagnostics, nerrors; /* numbers of diagnostics and errors before the block; set only if is_raised */
 };
 
-/* Executes a block, and catches an exception. Stores in *out the way in which the block has ended. */
+/* Executes a block, and catches an exception. Stores in *out how the block has ended. */
 static void run_guarded(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result,
                         struct outcome *out)
 {
@@ -272,8 +273,9 @@ static const struct ast *find_handler(struct eval *e, struct scope *s, const str
     return NULL;
 }
 
-/* Executes the `except` clause h. If errors in a kernel caused the exception, drops the diagnostics of these errors,
- * because the program handles the exception. */
+/* Executes the `except` clause h for the exception that ended the `try` block with outcome *o. Stores in *o
+ * how the clause has ended. If errors in a kernel caused the exception, drops the diagnostics of these
+ * errors, because the program handles the exception. */
 static void run_handler(struct eval *e, struct scope *s, const struct ast *h, struct obj **result,
                         struct outcome *o)
 {
@@ -356,7 +358,8 @@ static struct obj *enter(struct eval *e, struct obj *context, struct loc at)
     return inside;
 }
 
-/* Calls __exit__ of a context manager. Returns true if __exit__ suppresses the exception `raised`. */
+/* Calls __exit__ of a context manager. `raised` is the exception that ended the `with` block, or NULL.
+ * Returns true if __exit__ suppresses this exception. */
 static bool leave(struct eval *e, struct obj *context, struct exception *raised, struct loc at)
 {
     if (context->kind == OBJ_native) {
@@ -555,7 +558,7 @@ static void define(struct eval *e, struct scope *s, const struct ast *x)
     scope_set(s, x->kind == AST_def ? x->def.name : x->klass.name, apply_decorators(e, s, decorators, made));
 }
 
-/* Executes a statement after which the next statement always follows. */
+/* Executes a statement that always ends with FLOW_next, unless it raises an exception. */
 static void exec_simple(struct eval *e, struct scope *s, const struct ast *x)
 {
     switch (x->kind) {
@@ -612,8 +615,9 @@ enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *blo
 
 /* -- modules -- */
 
-/* Returns whether the statement can be skipped in a file that is loaded only for its kernels. Expression statements
- * can be skipped. Exception: calls of attributes, because a method may add data that kernels need (configs.append). */
+/* Returns whether the statement can be skipped in a file that is loaded only for its kernels. This is true
+ * for an expression statement, unless it calls an attribute: a method may add data that kernels need
+ * (configs.append). */
 static bool is_for_host_only(const struct ast *x)
 {
     if (x->kind != AST_eval)
@@ -639,8 +643,9 @@ static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x
     exec_lenient(e, s, is_taken ? &x->if_.body : &x->if_.orelse, last_step);
 }
 
-/* Executes the statements of a file that is loaded only for its kernels. If a statement fails, binds unknown values
- * (import.c) to the names that the statement should have bound, unless they already have values. */
+/* Executes the statements of a file that is loaded only for its kernels. After step number `last_step`, every
+ * statement fails. If a statement fails, binds unknown values (import.c) to the names that the statement
+ * should have bound, unless these names already have values. */
 static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step)
 {
     for (volatile int i = 0; i < block->n; i++) {
@@ -695,9 +700,9 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
     return module;
 }
 
-/* Reports an uncaught exception. Does not report an exception for syntax errors or kernel errors that are already
- * reported, or a SystemExit whose code is an int or None. Returns whether the program itself failed: false for exit
- * status 0, a SyntaxError and a CompilationError; true otherwise. */
+/* Reports an uncaught exception. Does not report a syntax error or kernel error again if it has already been
+ * reported, and does not report a SystemExit whose code is an int or None. Returns whether the program itself
+ * failed: false for exit status 0, for a syntax error and for an error in a kernel; true otherwise. */
 static bool report_uncaught(struct eval *e, struct handler *h)
 {
     struct exception *x = &h->raised;

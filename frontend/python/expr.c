@@ -163,7 +163,8 @@ static void comprehend(struct eval *e, struct scope *s, const struct ast *x, int
     }
 }
 
-/* Evaluates a comprehension. Also evaluates a generator expression at once, and returns an iterator over its values. */
+/* Evaluates a comprehension. Computes all values of a generator expression at once, and returns an iterator
+ * over them. */
 static struct obj *comprehension(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *first = eval_expr(e, s, x->comprehension.clauses.at[0]->clause.iter);
@@ -285,8 +286,8 @@ static struct obj *slice(struct eval *e, struct scope *s, const struct ast *x)
     return out;
 }
 
-/* Appends a yielded value to the list of all yielded values. A list is needed because a call of a generator function
- * runs the function to its end (struct function). */
+/* Appends a yielded value to the list of all yielded values. The list is needed because a call of a generator
+ * function runs the function to its end before the caller gets the first value (struct function). */
 static void push_yield(struct eval *e, struct obj *yields, struct obj *value, struct loc at)
 {
     if (yields->seq.n == YIELDS_MOST)
@@ -419,8 +420,9 @@ static struct obj *sequence(struct eval *e, struct scope *s, const struct ast *x
 
 static struct obj *evaluate(struct eval *e, struct scope *s, const struct ast *x);
 
-/* Evaluates x.name. If x is an unknown value, the result is an unknown value too. In messages, the result's name is
- * the whole expression, such as torch.float32. */
+/* Evaluates an attribute. An attribute of an unknown value is an unknown value, whose name in messages is the
+ * whole path, such as torch.float32. In a kernel, eval_expr would already report the first part of the path
+ * (torch), so this function calls `evaluate` for the parts of a path. */
 static struct obj *attribute(struct eval *e, struct scope *s, const struct ast *x)
 {
     const struct ast *of = x->attribute.value;

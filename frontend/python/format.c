@@ -119,8 +119,9 @@ static void drop_zeros(struct text *t)
     t->len -= mantissa - end;
 }
 
-/* Formats x as the presentation type `g` does. If `point`, formats as str() does: 3 becomes 3.0, and scientific
- * notation begins at `precision` digits before the point, instead of `precision` + 1. */
+/* Formats x as the presentation type `g` does. If `point` is true, formats as a specification without a type
+ * does: 3 becomes 3.0, and scientific notation is used for numbers of at least `precision` digits before the
+ * point, instead of `precision` + 1. */
 static void general(struct text *t, double x, int precision, bool alternate, bool point)
 {
     if (precision == 0)
@@ -265,8 +266,9 @@ static bool parse_spec(const char *s, size_t n, struct field *out)
     return s == end;
 }
 
-/* If x is a native object with a method `item`, such as a torch.Tensor, returns x.item(). So a tensor of one element
- * is formatted as its number; for several elements, item() raises an exception. Returns any other x unchanged. */
+/* If x is a native object with a method `item`, such as a torch.Tensor, returns x.item(), so that a tensor of
+ * one element is formatted as its number. For several elements, item() raises an exception. Returns any other
+ * x unchanged. */
 static struct obj *unwrap_native(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind != OBJ_native || !x->native.class->getattr)

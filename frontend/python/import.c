@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* import.c: imports modules of triton, of the host and of Python's library, and files in the program's folder.
  *
- * If a file is loaded only for its kernels (e->definitions_only), a module that is not found becomes an unknown value,
- * unless it is in triton. Attributes, items and results of unknown values are unknown values, too, so `import torch`
- * and host code that uses torch never prevent the compilation of a kernel. If a kernel uses an unknown value, this use
- * is an error. */
+ * If a file is loaded only for its kernels (e->definitions_only), a module that is not found becomes an
+ * unknown value. For a module of triton, the import raises ModuleNotFoundError instead. The attributes and
+ * items of an unknown value are unknown values too, and so are the results of calls and operators. So `import
+ * torch` and host code that uses torch never prevent the compilation of a kernel. But it is an error if a
+ * kernel uses an unknown value. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -143,8 +144,8 @@ static struct obj *from_file(struct eval *e, const char *name)
     return src ? eval_module(e, src, name) : NULL;
 }
 
-/* Returns whether the name is `triton` or the name of a module in triton. The import of such a module that neso does
- * not implement is an error even if there is no host. */
+/* Returns whether the name is `triton` or the name of a module in triton. If neso does not implement such a
+ * module, its import raises ModuleNotFoundError even in a file that is loaded only for its kernels. */
 static bool is_triton(const char *name)
 {
     return strncmp(name, "triton", 6) == 0 && (name[6] == '.' || name[6] == 0);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* instance.c: implements classes that programs define, their instances, and exceptions, which are instances too.
  *
- * A class has names and a base. If an instance gets an attribute from its class, the attribute is bound to the
- * instance: a function becomes a method, and a property's getter is called. Named tuples and dataclasses have fields:
- * the class stores the names of the fields, and the instance stores their values. */
+ * A class has a scope with its names, and at most one base. If the attribute x.name of an instance x is found
+ * in the class of x, it is bound to x: a function becomes a method, and a property's getter is called. Named
+ * tuples and dataclasses have fields: the class stores the names of the fields, and the instance stores their
+ * values. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -33,8 +34,8 @@ bool class_is_a(const struct obj *class, const struct obj *base)
     return false;
 }
 
-/* Returns whether x becomes a method if a class contains x. This is true for a function, and for a builtin whose first
- * parameter is `self`. */
+/* Returns whether x, an object in a class, becomes a method of the class's instances. This is true for a
+ * function, and for a builtin whose first parameter is `self`. */
 static bool binds(const struct obj *x)
 {
     return x->kind == OBJ_function || (x->kind == OBJ_builtin && strncmp(x->builtin->params, "self", 4) == 0);
@@ -55,8 +56,8 @@ struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, stru
     return found;
 }
 
-/* Returns an attribute of a property. x.setter returns the property unchanged: assignments through properties
- * are not supported. */
+/* Returns an attribute of a property. x.setter and x.fget are the property itself. So the decorator @x.setter
+ * has no effect: assignments through properties are not supported. */
 static struct obj *property_getattr(struct eval *e, struct obj *self, const char *name, struct loc at)
 {
     (void)e, (void)at;
@@ -306,7 +307,7 @@ void instance_show(struct eval *e, struct obj *x, struct text *out, bool repr)
 /* -- super -- */
 
 struct super {
-    struct obj *class, *self; /* class: the base class that is searched first; NULL if there is none */
+    struct obj *class, *self; /* class: the base class at which the search begins; NULL if there is none */
 };
 
 static struct obj *ignore_init(struct eval *e, struct obj **args, const struct args *call)

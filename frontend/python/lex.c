@@ -12,11 +12,11 @@
  *
  *     f"a{x:{w}d}"   fstring_start text { name : { name } text } fstring_end
  *
- * Every token has the index of the bracket around it, and every opening bracket has the index of its closing bracket,
- * if it has one. With these indices, the parser can report an unclosed bracket instead of the later errors that this
- * bracket causes. Some keywords can only begin a statement, or a clause of a statement. If a line inside brackets, but
- * outside f-strings, starts with such a keyword, a bracket is not closed: the lexer drops the open brackets and
- * continues. */
+ * Every token has the index of the bracket around it, and every opening bracket has the index of its closing
+ * bracket, if it has one. With these indices, the parser can report an unclosed bracket instead of the later
+ * errors that this bracket causes. Some keywords, such as `def`, can only begin a statement or a clause of a
+ * statement. If a line inside brackets (but outside f-strings) starts with such a keyword, a closing bracket
+ * is missing. In this case, the lexer drops the open brackets, and a new statement begins. */
 #include "frontend/python/lex.h"
 
 #include <string.h>
@@ -35,9 +35,9 @@ const struct token_info token_info[TOK_count] = {
 #undef AUGMENT
 };
 
-/* The width of an indentation, counted in two ways. In `col`, a tab extends to the next multiple of 8. In `alt`, a tab
- * counts as one blank. If a line is indented deeper than another line by only one of the two counts, this is an error,
- * because the block structure would depend on the tab width. */
+/* The width of an indentation, counted in two ways. In `col`, a tab extends to the next multiple of 8. In
+ * `alt`, a tab counts as one blank. It is an error if the two counts disagree on which of two lines is
+ * indented deeper, because the block structure would then depend on the tab width. */
 struct indent {
     int col, alt;
 };
@@ -82,7 +82,8 @@ static bool is_ascii_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* Returns the code point at s, and sets *nbytes to its length; returns 0 if the bytes are not UTF-8. */
+/* Returns the code point at s, and sets *nbytes to its length in bytes. If the bytes are not UTF-8, returns 0
+ * and sets *nbytes to 0. */
 static uint32_t decode_utf8(const char *s, size_t n, uint32_t *nbytes)
 {
     const unsigned char *b = (const unsigned char *)s;
@@ -261,8 +262,8 @@ static void change_indent(struct lexer *l, struct indent in)
         emit_error(l, l->line_start, ERR_indent_tabs, NULL, NULL);
 }
 
-/* Called at the start of a line outside brackets. Skips lines without tokens, and then compares the next line's
- * indentation with that of the open blocks. */
+/* Called at the start of a line outside brackets. Skips lines without tokens, and then emits the indent or
+ * dedent tokens of the next line. */
 static void begin_line(struct lexer *l)
 {
     for (;;) {
@@ -731,7 +732,8 @@ static bool begins_statement(const struct lexer *l, uint32_t i)
     }
 }
 
-/* Returns whether the line has tokens. A line without tokens may consist of a line continuation (a backslash). */
+/* Returns whether the line that ends here has tokens. A line that consists only of a backslash (a line
+ * continuation) and of the empty line after it has none. */
 static bool line_has_tokens(const struct lexer *l)
 {
     enum token_kind last = l->out->all.n > 0 ? l->out->all.at[l->out->all.n - 1].kind : TOK_newline;
@@ -818,8 +820,8 @@ static bool check_text(struct diag *d, const struct source *src)
     return true;
 }
 
-/* With this limit, the fields that store byte offsets (up to a few bytes past the end) and token indices cannot
- * overflow. */
+/* This limit guarantees that byte offsets (up to a few bytes past the end) and token indices fit in their
+ * fields. */
 enum { SOURCE_BYTES_MOST = 64 * 1024 * 1024 };
 
 bool lex(struct arena *a, struct diag *d, const struct source *src, struct tokens *out)

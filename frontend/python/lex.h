@@ -28,14 +28,14 @@ struct token_info {
     const char *spelling; /* for a MARK token, its description */
     uint8_t class;        /* enum token_class */
     uint8_t oper;         /* enum oper: the operator of a BINARY or AUGMENT token */
-    uint8_t len;
+    uint8_t len;          /* the length of the spelling in bytes; 0 for a MARK token */
 };
 extern const struct token_info token_info[TOK_count];
 
 /* The reason why a text is not a token. */
 struct lex_error {
     enum error error;
-    const char *first, *second;
+    const char *first, *second; /* the arguments of the error's message; NULL if it has fewer */
 };
 
 struct token {

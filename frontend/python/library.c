@@ -2,8 +2,8 @@
 /* library.c: implements the parts of Python's library that cannot be written in Python: functions that call the host,
  * make classes or copy objects. library.py has most of the library, library_math.c has math.
  *
- * The library contains only functions that programs with kernels use. The library accesses time, environment and
- * output only through struct host, and does not access files. */
+ * The library contains only functions that programs with kernels use. It accesses the time, the environment
+ * and the output only through struct host, and does not access files. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -80,8 +80,8 @@ static const struct builtin time_rows[] = {
 
 /* -- typing, collections, dataclasses, copy -- */
 
-/* Defines the names of typing, for annotations, as classes without members. Indexing has no effect: List[int] is
- * List. */
+/* Defines the names of the module typing, which programs use in annotations, as classes without members.
+ * Indexing such a class has no effect: List[int] is List. */
 static void fill_typing(struct eval *e, struct obj *m)
 {
     static const char *const names[] = {
@@ -192,7 +192,7 @@ static const struct builtin dataclasses_rows[] = {
 };
 /* clang-format on */
 
-/* Implements copy and, if `deep`, deepcopy. */
+/* Returns a copy of x, as copy.copy(x) does, or as copy.deepcopy(x) does if `deep` is true. */
 static struct obj *copy_object(struct eval *e, struct obj *x, bool deep, struct loc at)
 {
     eval_deeper(e, 1, at);
@@ -257,7 +257,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* Makes a module from its section of library.py and the names defined in C. */
+/* Makes a module from its section of library.py and from the names that the table `modules` defines in C. */
 struct obj *library_module(struct eval *e, const char *name)
 {
     if (strcmp(name, "builtins") == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* library_math.c: implements Python's module `math`: functions of libm with Python's errors, and the functions
- * that libm lacks. */
+/* library_math.c: implements Python's module `math`. Most functions call libm, and raise exceptions as Python
+ * does. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -59,7 +59,7 @@ static struct obj *math_binary(struct eval *e, struct obj **args, const struct a
                    call->loc);
 }
 
-/* Implements log (whose base is an optional argument), log2 and log10. */
+/* Implements log(x), log(x, base), log2(x) and log10(x). */
 static struct obj *math_log(struct eval *e, struct obj **args, const struct args *call)
 {
     char which = *(const char *)call->callee->data;
@@ -139,7 +139,7 @@ static struct obj *math_factorial(struct eval *e, struct obj **args, const struc
     return total;
 }
 
-/* Implements degrees and, if the row's data is "r", radians. */
+/* Implements degrees and radians; the row's data is "d" or "r". */
 static struct obj *math_angle(struct eval *e, struct obj **args, const struct args *call)
 {
     const double half_turn = 3.14159265358979323846;

@@ -2,8 +2,8 @@
 /* methods.c: implements the methods of str, list, tuple, dict, set and numbers. Each method is a row of a table;
  * `self` is the first argument.
  *
- * Methods that C would not make faster are written in Python (library.py). Text is UTF-8. Characters that are not ASCII
- * count as letters without case. Indices and widths count characters, not bytes. */
+ * Other methods, which C would not make faster, are written in Python (library.py). Text is UTF-8. Characters
+ * that are not ASCII count as letters without case. Indices and widths count characters, not bytes. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -109,7 +109,8 @@ int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const 
     return is_found ? i : -1;
 }
 
-/* Converts two optional character indices to a range of bytes. Returns false if the first index is past the end. */
+/* Converts two character indices in the str x, each of which may be NULL or None, to the range of bytes from
+ * *from to *to. Returns false if the first index is past the end. */
 static bool byte_range(struct eval *e, struct obj *x, struct obj *start, struct obj *end, struct loc at,
                        int64_t *from, int64_t *to)
 {
@@ -158,7 +159,8 @@ static bool has_affix(const struct obj *x, const struct obj *affix, int64_t from
     return to - from >= n && memcmp(x->str.s + (at_end ? to - n : from), affix->str.s, (size_t)n) == 0;
 }
 
-/* Implements startswith and, if the row's data is "e", endswith. The argument is one text or a tuple of texts. */
+/* Implements startswith and endswith; the row's data is "s" or "e". The argument is one text or a tuple of
+ * texts. */
 static struct obj *affix(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -320,7 +322,7 @@ static struct obj *split_at(struct eval *e, const struct obj *x, const struct ob
     return from_right ? seq_reverse(out) : out;
 }
 
-/* Implements split and, if the row's data is "r", rsplit. */
+/* Implements split and rsplit; the row's data is "l" or "r". */
 static struct obj *split(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -651,7 +653,7 @@ static struct obj *set_add(struct eval *e, struct obj **args, const struct args 
     return obj_none;
 }
 
-/* Implements discard and, if the row's data is "r", remove. */
+/* Implements discard and remove; the row's data is "d" or "r". */
 static struct obj *set_remove(struct eval *e, struct obj **args, const struct args *call)
 {
     check_key(e, args[1], call->loc);
@@ -684,7 +686,7 @@ static const struct builtin set_methods[] = {
 
 /* -- numbers -- */
 
-/* Implements bit_count and, if the row's data is "l", bit_length. */
+/* Implements bit_count and bit_length; the row's data is "c" or "l". */
 static struct obj *int_bits(struct eval *e, struct obj **args, const struct args *call)
 {
     uwide u = wide_magnitude(obj_wide(args[0]));
@@ -721,8 +723,8 @@ static const struct builtin float_methods[] = {
 };
 /* clang-format on */
 
-/* Returns a method that is written in Python: library.py has a section for the type. Returns NULL if there is no such
- * method. */
+/* Returns a method that is written in Python, from the section of library.py for the type. Returns NULL if
+ * there is no such method. */
 static struct obj *written_method(struct eval *e, enum obj_kind kind, const char *name)
 {
     static const char *const sections[OBJ_count] = {

@@ -5,7 +5,7 @@
  *   NODE(kind, member, fields)
  *
  *   kind     AST_kind, and the word in the dump
- *   member   n->member.field; differs from the kind if that is a keyword of C
+ *   member   n->member.field; differs from the kind if that word is a keyword of C or C++, or a macro of C
  *   fields   in source order, which is also the order of the dump:
  *     EXPR(x)   a node, NULL where the source has none      LIST(x)   nodes, in order
  *     BODY(x)   statements, in order (empty: no such part)  NAME(x)   an interned name, and its place x_loc; may be NULL
@@ -71,7 +71,7 @@ NODE(list,        list,        LIST(items))
 NODE(set,         set,         LIST(items))
 NODE(dict,        dict,        LIST(items))                      /* items are pair nodes */
 NODE(pair,        pair,        EXPR(key) EXPR(value))            /* key is NULL for **value */
-NODE(comprehension, comprehension, FORM(form) EXPR(element) LIST(clauses)) /* of a dict, element is a pair node */
+NODE(comprehension, comprehension, FORM(form) EXPR(element) LIST(clauses)) /* a dict's element is a pair */
 NODE(clause,      clause,      FLAG(is_async) EXPR(target) EXPR(iter) LIST(tests)) /* for target in iter if ... */
 NODE(lambda,      lambda,      LIST(params) EXPR(body))
 NODE(conditional, conditional, EXPR(then) EXPR(test) EXPR(orelse))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* operator.c: evaluates operators on concrete values as Python does, with three exceptions: ints have 128 bits, there
- * are no complex numbers, and the float `a / b` of two large ints may differ from Python's in its last bit.
+/* operator.c: evaluates operators on concrete values as Python does, with three exceptions: ints have 128
+ * bits, there are no complex numbers, and the last bit of the float `a / b` may differ from Python's if a and
+ * b are large ints.
  *
- * Each operator checks the kinds of its operands in this order. If an operand is an obj_error, the result is
- * obj_error. If an operand is a tensor, promote.c traces the operator, except `is`, which compares identity. Next come
- * numbers, and a str to the left of `%`. Then come native objects and instances of user classes, whose methods are
- * called. Last come other strs, sequences, dicts and sets. */
+ * The evaluation depends on the kinds of the operands, which are checked in this order. If an operand is an
+ * obj_error, the result is obj_error. If an operand is a tensor, promote.c traces the operator, except `is`,
+ * which compares identity. Next come numbers, and a str to the left of `%`. Then come native objects and
+ * instances of user classes, whose methods are called. Last come other strs, sequences, dicts and sets. */
 #include "frontend/python/python.h"
 
 #include <float.h>
@@ -65,8 +66,8 @@ static struct obj *int_shift(struct eval *e, enum oper op, wide a, wide count, s
     return int_checked(e, count > 126 || result >> (int)count != a, result, at);
 }
 
-/* Returns the float a / b. If doubles represent a and b exactly, the float is correctly rounded, as in Python.
- * Otherwise, it is rounded twice, to long double and then to double. */
+/* Returns the float a / b. If neither a nor b exceeds 2^53 in magnitude, the float is correctly rounded, as
+ * in Python. Otherwise, it is rounded twice, to long double and then to double. */
 static struct obj *int_true_div(struct eval *e, wide a, wide b)
 {
     const wide exact = (wide)1 << DBL_MANT_DIG;
@@ -361,8 +362,8 @@ struct obj *eval_binary(struct eval *e, enum oper op, struct obj *a, struct obj 
     return r;
 }
 
-/* Changes a, a list, dict or set, as `a op= b` does. Returns false if the operator does not change such an object in
- * place. */
+/* If a is a list, dict or set that `a op= b` changes in place, changes a and returns true. Otherwise, returns
+ * false. */
 static bool change_container(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     if (a->kind == OBJ_list && op == OPER_add) {
@@ -443,7 +444,8 @@ static bool order_holds(enum oper op, int order)
     return op == OPER_lt ? order < 0 : op == OPER_le ? order <= 0 : op == OPER_gt ? order > 0 : order >= 0;
 }
 
-/* Compares two sequences by the first pair of items that differ. If there is no such pair, compares the lengths. */
+/* Compares two sequences by the first two items at the same index that differ. If there are none, compares
+ * the lengths. */
 static struct obj *sequence_order(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     for (int i = 0; i < a->seq.n && i < b->seq.n; i++)
@@ -514,8 +516,8 @@ bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at)
     return obj_truth(e, eval_compare(e, OPER_lt, a, b, at), at);
 }
 
-/* Compares native objects or instances by their methods. Returns NULL if no method handles the operator. For `!=`, the
- * caller then negates the result of obj_equal, which calls __eq__. */
+/* Compares native objects or instances by their methods. Returns NULL if no method handles the operator. If
+ * this operator is `!=`, the caller then negates the result of obj_equal, which calls __eq__. */
 static struct obj *compare_by_method(struct eval *e, enum oper op, struct obj *a, struct obj *b,
                                      struct loc at)
 {

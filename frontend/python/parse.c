@@ -53,7 +53,8 @@ static void once_a_line(struct parser *p, uint32_t line)
     p->error_line = line;
 }
 
-/* An error was reported at token t. Adds a hint if the token looks like an operator of C: &&, ||, ! or ?. */
+/* Called after an error at token t was reported. Adds a hint if the token looks like an operator of C: &&,
+ * ||, ! or ?. */
 static void hint_foreign(struct parser *p, const struct token *t)
 {
     enum token_kind before = t > p->tokens.all.at ? t[-1].kind : TOK_end;
@@ -234,8 +235,9 @@ struct ast_list parse_list(struct parser *p, const ast_vec *v)
 
 /* -- recovery after errors -- */
 
-/* Skips the rest of the line with the error, up to the first token of the next line. If the parser expected a block,
- * it is already at that token. In this case, skips the next line only if the token has the kind `error`. */
+/* Skips the rest of the line with the error, up to the first token of the next line. If the error is a
+ * missing block, the parser is already at this token, and the function skips nothing. Exception: if this
+ * token has the kind `error`, the function skips its line too. Tokens before `start` are ignored. */
 static void skip_line(struct parser *p, const struct token *start)
 {
     enum token_kind before = p->t > start ? p->t[-1].kind : TOK_end;
@@ -281,7 +283,8 @@ static bool is_clause(const struct parser *p)
     return next_is(p, TOK_elif) || next_is(p, TOK_else) || next_is(p, TOK_except) || next_is(p, TOK_finally);
 }
 
-/* Skips the block and the clauses of a statement that had an error, but reports the errors in their blocks. */
+/* Skips the block and the clauses of a statement that had an error, but reports the errors in the skipped
+ * blocks. */
 static void skip_rest(struct parser *p)
 {
     if (next_is(p, TOK_indent))

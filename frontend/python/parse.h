@@ -29,7 +29,8 @@ struct parser {
     jmp_buf *recover;         /* the recovery point of the innermost statement */
     int depth;
     bool in_function, in_loop, in_class;
-    /* The parser is inside a block that it parses only to report errors (orphaned_block). */
+    /* The parser is inside a block that it parses only to report errors (orphaned_block). It then does not
+     * report `return`, `break` and similar statements outside a function or loop. */
     bool is_lenient;
     uint32_t error_line; /* line of the last error */
 };
@@ -44,9 +45,10 @@ _Noreturn void parse_fail(struct parser *p, const struct token *t, enum error e,
 _Noreturn void parse_fail_at(struct parser *p, const struct ast *n, enum error e, ...);
 /* Reports "expected WHAT, found ..." with the next token, and drops the statement. */
 _Noreturn void parse_expected(struct parser *p, const char *what);
-/* Reports a statement that neso does not support, and drops it with its whole block. */
+/* Reports that neso does not support `what`, the kind of the statement at node n. Drops the statement with
+ * its whole block. */
 _Noreturn void parse_unsupported(struct parser *p, const struct ast *n, const char *what);
-/* Returns the description of a token for messages. */
+/* Returns a description of a token for messages: "the keyword 'if'", "'x'", "the end of the line". */
 const char *parse_found(struct parser *p, const struct token *t);
 
 static inline bool next_is(const struct parser *p, enum token_kind kind)
@@ -80,7 +82,8 @@ void parse_statements(struct parser *p, ast_vec *out);
 
 /* Parses a compound statement, or a line of simple statements. */
 void parse_statement(struct parser *p, ast_vec *out);
-/* parses parameters up to the token `end`, and consumes `end` */
+/* Parses parameters up to the token `end`, and consumes `end`. `annotated` means that parameters may have
+ * annotations. */
 struct ast_list parse_parameters(struct parser *p, enum token_kind end, bool annotated);
 
 /* -- parse_expr.c -- */
@@ -92,12 +95,13 @@ struct ast *parse_plain_expression(struct parser *p);  /* parses `a if b else c`
 struct ast *parse_target_list(struct parser *p);       /* parses the target of a `for`: a, (b, *c) */
 struct ast_list parse_arguments(struct parser *p);     /* parses arguments after '(', and consumes ')' */
 bool parse_begins_expression(const struct parser *p);
-/* If a program cannot assign to the expression, returns a description of it ("function call", "literal"). Returns NULL
- * for a name, an attribute or an element, and also for a tuple, list or starred expression: the caller must check its
- * parts. */
+/* If a program cannot assign to the expression, returns a description of it ("function call", "literal").
+ * Returns NULL for a name, an attribute or an element (x[i]). Also returns NULL for a tuple, list or starred
+ * expression, without a check of its parts. */
 const char *parse_describe(const struct ast *n);
-/* Checks the target of a `for` or `del`: a name, an attribute, an element, or a tuple or list of targets. Reports any
- * other expression as `error`, which is ERR_assign_to or ERR_delete_target. ERR_delete_target also rejects `*x`. */
+/* Checks the target of a `for` or `del`: a name, an attribute, an element, `*x`, or a tuple or list of
+ * targets. Reports any other expression as `error`: ERR_assign_to for a `for`, ERR_delete_target for a `del`.
+ * A `del` must not contain `*x`. */
 void parse_check_targets(struct parser *p, const struct ast *n, enum error error);
 
 /* -- parse_literal.c -- */

@@ -77,8 +77,7 @@ struct ast *parse_number(struct parser *p)
 
 /* -- escapes -- */
 
-/* A part of the text between the quotes of a string literal, as offsets into the source, and the kind of the
- * literal. */
+/* A part of a string literal: the byte offsets of its text in the source, and the kind of the literal. */
 struct piece {
     const struct token *token;
     uint32_t start, end;
@@ -119,7 +118,8 @@ static uint32_t read_hex(struct parser *p, const struct piece *piece, uint32_t a
     return c;
 }
 
-/* Reads \xHH, \uHHHH or \UHHHHHHHH. */
+/* Appends the character of the escape \xHH, \uHHHH or \UHHHHHHHH at offset `at`; returns the offset after the
+ * escape. */
 static uint32_t hex_escape(struct parser *p, const struct piece *piece, uint32_t at, struct text *out)
 {
     char c = p->src->text[at + 1];
@@ -146,8 +146,8 @@ static uint32_t octal_escape(struct parser *p, const struct piece *piece, uint32
     return i;
 }
 
-/* Appends the character of the escape at `at`; returns the offset after it. An unknown escape is appended
- * unchanged. */
+/* Appends the character of the escape at offset `at`; returns the offset after the escape. Of an unknown
+ * escape, appends only the backslash, so that it remains unchanged in the text. */
 static uint32_t read_escape(struct parser *p, const struct piece *piece, uint32_t at, struct text *out)
 {
     static const char letters[] = "\\'\"abfnrtv", values[] = "\\'\"\a\b\f\n\r\t\v";

@@ -24,8 +24,8 @@ static void head_end(struct parser *p)
 
 static void simple_statements(struct parser *p, ast_vec *out);
 
-/* block: ':' NEWLINE INDENT statements DEDENT | ':' simple_statements. `what` and `head` name the statement
- * for messages. */
+/* block: ':' NEWLINE INDENT statements DEDENT | ':' simple_statements. For messages, `what` names the
+ * statement, and `head` is its first token. */
 static struct ast_list block(struct parser *p, const char *what, const struct token *head)
 {
     head_end(p);
@@ -152,8 +152,8 @@ static bool is_word(const struct ast *n, const char *word)
     return n->kind == AST_name && strcmp(n->name.id, word) == 0;
 }
 
-/* Reports a `match` statement as unsupported. The parser has parsed its head as an annotated target, `match (x):`, or
- * as an expression, `match x:`. */
+/* If the expression n is the beginning of a `match` statement, reports that `match` is not supported. For the
+ * parser, n is the call match(x) in `match (x):`, and the name match in `match x:`. */
 static void check_match(struct parser *p, const struct ast *n)
 {
     if (is_word(n, "match") || (n->kind == AST_call && is_word(n->call.func, "match")))
@@ -665,7 +665,7 @@ static void leave_body(struct parser *p, struct context outer)
     p->in_loop = outer.in_loop;
 }
 
-/* 'async'? 'def' NAME '(' parameters ')' ('->' expression)? block; The next token is `def`, and `head` is the
+/* 'async'? 'def' NAME '(' parameters ')' ('->' expression)? block. The next token is `def`, and `head` is the
  * statement's first token. */
 static struct ast *function_def(struct parser *p, const struct token *head, struct ast_list decorators)
 {
@@ -733,8 +733,8 @@ static struct ast *decorated(struct parser *p)
     }
 }
 
-/* Reports a clause, such as `else`, that does not follow its statement. Usually, wrong indentation has ended this
- * statement. */
+/* Reports a clause, such as `else`, that does not follow a statement with such a clause. Usually, wrong
+ * indentation has ended that statement too early. */
 static _Noreturn void stray_clause(struct parser *p)
 {
     const char *whose = next_is(p, TOK_elif)   ? "'if'"

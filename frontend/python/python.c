@@ -83,9 +83,9 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Parses a text of n bytes as int(text, base) does. The text may contain surrounding spaces, a sign, a prefix such as
- * 0x, and single underscores between digits. If base is 0, the prefix determines the base. Returns false if the text is
- * not an int. */
+/* Parses a text of n bytes as int(text, base) does. The text may contain surrounding spaces, a sign, a prefix
+ * such as 0x, and single underscores between digits. If base is 0, the prefix determines the base. Sets
+ * *overflow to whether the int has more than 128 bits. Returns false if the text is not an int. */
 static bool parse_int(const char *s, size_t n, int base, wide *out, bool *overflow)
 {
     while (n && is_space(*s))
@@ -362,8 +362,8 @@ static wide inverse(wide a, wide m)
     return last == 1 ? last_factor : 0;
 }
 
-/* Implements pow. pow(a, b, m) reduces every product modulo m, so that no product exceeds m * m: it overflows only if m
- * has more than 63 bits. A negative b is the power -b of the inverse of a. */
+/* Implements pow. pow(a, b, m) reduces every product modulo m. So a product is less than m * m, and can overflow only if
+ * m has more than 63 bits. If b is negative, the result is the power -b of the inverse of a. */
 static struct obj *power(struct eval *e, struct obj **args, const struct args *call)
 {
     if (!args[2] || args[2]->kind == OBJ_none)
@@ -440,7 +440,7 @@ static struct obj *by_key(struct eval *e, struct obj *key, struct obj *x, struct
     return key->kind == OBJ_none ? x : call_with(e, key, 1, &x, at);
 }
 
-/* Implements min and, if the row's data is "x", max. */
+/* Implements min and max; the row's data is "n" or "x". */
 static struct obj *extreme(struct eval *e, struct obj **args, const struct args *call)
 {
     bool is_max = *(const char *)call->callee->data == 'x';
@@ -634,8 +634,9 @@ static struct obj *next(struct eval *e, struct obj **args, const struct args *ca
 
 /* -- types and attributes -- */
 
-/* Returns type(x). For an instance, this is its class; for any other object, it is the builtin named obj_type_name(x).
- * If there is no such builtin, the first call creates a class with this name. */
+/* Returns type(x). The type of an instance is its class. The type of any other object is the builtin with the
+ * name obj_type_name(x). If there is no such builtin, it is a class with this name, which the first call
+ * creates. */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x)
 {
     if (x->kind == OBJ_instance)
@@ -803,8 +804,8 @@ static struct obj *global_names(struct eval *e, struct obj **args, const struct 
     return instance_names(e, &module);
 }
 
-/* Implements staticmethod, classmethod and property. The row's data is the native class of the result; class_bind
- * recognizes the result by this class. */
+/* Implements staticmethod, classmethod and property. The row's data is the native_class of the result, by
+ * which class_bind recognizes the result. */
 static struct obj *descriptor(struct eval *e, struct obj **args, const struct args *call)
 {
     return obj_native(e, call->callee->data, args[0]);

@@ -17,7 +17,7 @@
 extern struct obj *const obj_not_implemented;
 struct obj *obj_new(struct eval *e, enum obj_kind kind);
 struct obj *obj_str_of(struct eval *e, const char *s, size_t n); /* does not copy the bytes */
-struct obj *obj_text(struct eval *e, const struct text *t);
+struct obj *obj_text(struct eval *e, const struct text *t);      /* does not copy the bytes */
 struct obj *obj_pair(struct eval *e, struct obj *a, struct obj *b);
 struct obj *obj_set(struct eval *e);
 struct obj *obj_class(struct eval *e, const char *name, struct obj *base);
@@ -60,7 +60,8 @@ struct obj *format_braces(struct eval *e, struct obj *format, struct obj *args, 
 
 /* -- operator.c -- */
 struct obj *int_from_double(struct eval *e, double f, struct loc at); /* rounds toward zero */
-/* Returns the int i; raises OverflowError if the computation of i overflowed. */
+/* Returns the int i; raises OverflowError if `overflow` is true, which means that the computation of i
+ * overflowed. */
 struct obj *int_checked(struct eval *e, bool overflow, wide i, struct loc at);
 /* Returns a < b for any two objects. */
 bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at);
@@ -101,9 +102,9 @@ struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e
 /* Searches the class and its bases for an interned name. Returns NULL if none of them defines the name. */
 struct obj *class_find(const struct obj *class, const char *name);
 bool class_is_a(const struct obj *class, const struct obj *base);
-/* Returns the value of an attribute. `found` is the object that a class has under the attribute's name. If the program
- * accesses the attribute of an instance, `self` is the instance; a function then becomes a method of `self`, and a
- * property's getter is called. If the program accesses the attribute of the class itself, `self` is NULL. */
+/* Returns the value of the attribute x.name, where `found` is the object that the class has under this name.
+ * If x is an instance, `self` is x: a function becomes a method bound to `self`, and a property's getter is
+ * called. If x is the class itself, `self` is NULL. */
 struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, struct obj *class, struct loc at);
 struct obj *class_call(struct eval *e, struct obj *class, const struct args *args); /* creates an instance */
 /* Calls x.name(args) if x's class has the method `name`, else returns NULL. */
@@ -118,15 +119,17 @@ struct obj *instance_as_tuple(struct eval *e, struct obj *x);
 /* Returns super(class, self): an object that has the attributes of the base class of `class`, bound to self. */
 struct obj *super_new(struct eval *e, struct obj *class, struct obj *self);
 void exceptions_define(struct eval *e); /* adds Python's exception classes to the builtins */
-/* Returns the instance of the exception's class. The first call creates the instance. */
+/* Returns x->value, the exception as an instance of its class. If x->value is NULL, first creates the
+ * instance. */
 struct obj *exception_value(struct eval *e, struct exception *x);
 const char *exception_message(struct eval *e, const struct exception *x);
 struct obj *builtin_class(struct eval *e, const char *name); /* returns a class such as "ValueError" */
 extern const struct native_class native_property, native_static, native_classmethod;
-/* Makes `names` the fields of a class, which is a named tuple or a dataclass. Instances are then constructed, compared
- * and printed by their fields. */
+/* Makes `names` the fields of a class, which is a named tuple (is_tuple) or a dataclass. Instances are then
+ * constructed, compared and printed by their fields. */
 void class_set_fields(struct eval *e, struct obj *class, struct obj *names, bool is_tuple);
-/* Returns the names of the class's fields as a tuple; NULL if the class has no fields. */
+/* Returns the names of the class's fields as a tuple; NULL if the class has no fields. Sets *is_tuple to
+ * whether the class is a named tuple. */
 struct obj *class_fields(struct eval *e, const struct obj *class, bool *is_tuple);
 
 /* -- eval.c -- */
@@ -152,8 +155,9 @@ struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struc
  * for a note; NULL if no name is similar. */
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name);
 const char *nearest_attribute(const struct scope *s, const char *name); /* does not search the builtins */
-/* Returns a hint for a name that a module does not define. `near` is a similar name in the module, which the hint then
- * suggests; NULL: none. Otherwise, if neso implements only a part of the module, the hint says so. */
+/* attribute.c: returns a hint for a name that a module does not define. If `near`, a similar name in the
+ * module, is not NULL, the hint suggests it. If `near` is NULL and neso implements only a part of the module,
+ * the hint says so. */
 struct note note_missing(struct eval *e, struct obj *module, const char *near);
 
 /* -- kernel.c -- */
@@ -162,8 +166,8 @@ void kernel_check_expr(struct eval *e, const struct ast *x);
 /* Evaluates a comprehension in a kernel. The `for` of the comprehension iterates over `items`. */
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items);
 bool is_constexpr_annotation(const struct ast *x);
-/* Called after a statement failed: binds x to every name that the statement assigns. If x is NULL, binds an unknown
- * value to every such name that has no value. */
+/* Called after a statement failed: binds x to every name that the statement would have assigned. If x is
+ * NULL, binds unknown values (import.c) instead, but only to the names that have no value yet. */
 void bind_targets(struct eval *e, struct scope *s, const struct ast *statement, struct obj *x);
 
 /* -- call.c -- */
@@ -179,12 +183,13 @@ const char *builtin_short_name(const struct builtin *b); /* returns "load" for "
 struct obj *find_module(struct eval *e, const char *name, struct loc at);   /* NULL if there is no such module */
 void exec_import(struct eval *e, struct scope *s, const struct ast *x);
 void exec_import_from(struct eval *e, struct scope *s, const struct ast *x);
-/* Returns an unknown value (see import.c); messages call it `name`. */
+/* Returns an unknown value (import.c), which has the name `name` in messages. */
 struct obj *obj_unknown(struct eval *e, const char *name);
 extern const struct native_class native_unknown;
 
-/* -- python.c, methods.c, library.c -- */
-/* Implements the builtins sum and math.prod. Only the row of math.prod has data. */
+/* -- python.c, methods.c, library.c, library_math.c -- */
+/* Implements the builtins sum and math.prod: multiplies the items if the row's data is not NULL, and adds
+ * them otherwise. */
 struct obj *python_fold(struct eval *e, struct obj **args, const struct args *call);
 struct builtin_table {
     const struct builtin *rows;
@@ -195,9 +200,9 @@ bool obj_is_builtin_type(const struct obj *x);                         /* return
 /* Sorts the list in place. The sort is stable. */
 struct obj *sort_list(struct eval *e, struct obj *list, struct obj *key, bool reverse, struct loc at);
 struct obj *dict_items(struct eval *e, const struct dict *d);          /* returns a list of (key, value) pairs */
-/* Adds the items of `from`, which is a mapping or a sequence of (key, value) pairs. */
+/* Adds the items of `from`, which is a dict or an iterable of (key, value) pairs, to a dict. */
 void dict_update(struct eval *e, struct obj *dict, struct obj *from, struct loc at);
-struct obj *instance_names(struct eval *e, struct obj *x);             /* returns a copy of x.__dict__ */
+struct obj *instance_names(struct eval *e, struct obj *x); /* instance.c: returns a copy of x.__dict__ */
 int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* returns the value of an int argument */
 struct obj *arg_str(struct eval *e, struct obj *x, struct loc at);     /* returns x, which must be a str */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* returns type(x) */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* repr.c: prints values as str(x) and repr(x) do in Python. Numbers, strs and containers are printed as in Python, with
- * two exceptions: the items of a set are printed in the order of their insertion, and repr() of a str escapes no
- * character above U+00AD. Addresses are never printed: the text of a function is <function f>. */
+/* repr.c: prints values as str(x) and repr(x) do in Python. Numbers, strs and containers are printed as in
+ * Python, with these exceptions: the items of a set are printed in the order of their insertion, a frozenset
+ * and a defaultdict are printed like a set and a dict, and repr() of a str escapes no character above U+00AD.
+ * Addresses are never printed: the text of a function is <function f>. */
 #include "frontend/python/python.h"
 
 #include <string.h>
 
-enum { NESTING_MOST = 60 }; /* the maximum printed depth of nested lists; a list may contain itself */
+enum { NESTING_MOST = 60 }; /* objects that are nested deeper print as `...`; a list may contain itself */
 
 static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int depth);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* value.c: implements objects, dicts and scopes, and `==`, `bool` and `len` on objects.
  *
- * A dict stores its entries in the order of insertion, and has an open-addressing hash table of indices. A deleted
- * entry remains in the list of entries, without a key, until the table grows. Equal numbers have equal hashes even if
- * their kinds differ: 1, 1.0 and True are the same key. */
+ * A dict stores its entries in the order of insertion, and has an open-addressing hash table of indices of
+ * entries. A deleted entry remains in the list of entries, without a key, until the table grows. Equal
+ * numbers have equal hashes even if their kinds differ: 1, 1.0 and True are the same key. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -306,7 +306,7 @@ bool obj_same(const struct obj *a, const struct obj *b)
     case OBJ_module: return a->module.scope == b->module.scope;
     case OBJ_class: return a->class.scope == b->class.scope;
     case OBJ_instance: return a->instance.scope == b->instance.scope;
-    /* in `a is b`, a constexpr is the same object as the int from which obj_constexpr copied it */
+    /* `a is b` must be true for an int and the copy of it that obj_constexpr made */
     case OBJ_int: return (a->is_constexpr || b->is_constexpr) && a->i == b->i;
     case OBJ_str: return a->str.n == b->str.n && memcmp(a->str.s, b->str.s, a->str.n) == 0;
     default: return false;
@@ -455,8 +455,9 @@ static uint64_t hash_float(double f)
     return hash_bytes(&f, sizeof f, OBJ_float);
 }
 
-/* Hashes an object that is compared by identity. For obj_same, some objects and their constexpr copies are the same
- * object; for such an object, hashes a pointer that all the copies contain. */
+/* Hashes an object that is compared by identity. An object and its constexpr copies must have the same hash
+ * if obj_same treats them as the same object. For such a kind of object, hashes a pointer that all the copies
+ * contain. */
 static uint64_t hash_identity(const struct obj *x)
 {
     const void *p = x->kind == OBJ_function   ? (const void *)x->function
@@ -600,7 +601,8 @@ void dict_clear(struct dict *d)
 
 /* -- scopes -- */
 
-/* The values, in a function's scope, of names that the function declares `global` or `nonlocal`. */
+/* Markers: if a function declares a name `global` or `nonlocal`, the function's scope stores the marker as
+ * the name's value. */
 static const struct obj declared_global = {.kind = OBJ_none}, declared_nonlocal = {.kind = OBJ_none};
 
 struct scope *scope_new(struct eval *e, struct scope *parent)

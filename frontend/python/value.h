@@ -32,9 +32,9 @@ struct obj;
     X(range,     "range") \
     X(slice,     "slice") \
     X(function,  "function")   /* def or lambda, with its closure */ \
-    X(jit,       "JITFunction") /* @triton.jit: a function that kernels call and hosts launch */ \
+    X(jit,       "JITFunction") /* @triton.jit: a function that kernels call or host code launches */            \
     X(builtin,   "builtin")    /* a function implemented in C: tl.load, print, triton.cdiv */ \
-    X(method,    "method")     /* a function or builtin with its first argument */ \
+    X(method,    "method")     /* a function or builtin, bound to its first argument */                         \
     X(type,      "dtype")      /* tl.float32, pointer and block types */ \
     X(tensor,    "tensor")     /* a run-time value of the kernel being traced */ \
     X(module,    "module") \
@@ -68,7 +68,7 @@ struct dict {
 /* A scope: the names of a function call, a module, a class body or a comprehension, with their values. `parent` is the
  * enclosing scope; NULL for a module. */
 struct scope {
-    bool is_class;         /* the scope of a class body, whose names are invisible to the functions in it */
+    bool is_class;         /* the scope of a class body; functions in the body do not see its names */
     bool is_comprehension; /* the scope of a comprehension; a `:=` in it binds in the enclosing scope */
     struct scope *parent;
     struct scope *globals; /* the scope of the module; for a module, the scope itself */
@@ -110,10 +110,11 @@ struct args {
     const struct builtin *callee; /* the called builtin, if the callee is one */
 };
 
-/* One builtin. `params` is a Python parameter list: "pointer, mask=None, other=None, *, sem=None" or "*values, sep='
- * '". The caller binds the arguments to these parameters, and passes one object for each parameter to the handler
- * `run`. The object for *x is a tuple, and the object for **x is a dict. Defaults are None, True, False, numbers and
- * strings. A parameter `x=` without a default is NULL if its argument is absent. */
+/* One builtin. `params` is a Python parameter list, such as "pointer, mask=None, *, sem='relaxed'" or
+ * "*values, end=". The caller binds the arguments to these parameters, and passes one object for each
+ * parameter to the handler `run`. The object for *x is a tuple, and the object for **x is a dict. A default
+ * is None, True, False, a number or a string. An optional parameter `x=` has no default: the handler gets
+ * NULL if the argument is absent. */
 struct builtin {
     const char *name;    /* name for messages: "tl.load" */
     const char *params;
@@ -134,6 +135,7 @@ struct native_class {
     const char *name; /* name for messages: "torch.Tensor" */
     /* Returns an attribute; NULL if there is no such attribute. */
     struct obj *(*getattr)(struct eval *e, struct obj *self, const char *name, struct loc at);
+    /* Sets an attribute. Returns false if the program must not set it. */
     bool (*setattr)(struct eval *e, struct obj *self, const char *name, struct obj *value, struct loc at);
     struct obj *(*call)(struct eval *e, struct obj *self, const struct args *args);
     struct obj *(*getitem)(struct eval *e, struct obj *self, struct obj *index, struct loc at);
@@ -145,6 +147,8 @@ struct native_class {
     struct obj *(*iter)(struct eval *e, struct obj *self, int64_t i, struct loc at);
     int64_t (*len)(struct eval *e, struct obj *self, struct loc at); /* -1 if it has no length */
     bool (*truth)(struct eval *e, struct obj *self, struct loc at);
+    /* Sets *result to the value that `with self as x` assigns to x. Returns false if self is not a context
+     * manager. */
     bool (*enter)(struct eval *e, struct obj *self, struct obj **result);
     void (*leave)(struct eval *e, struct obj *self);
 };
@@ -190,14 +194,14 @@ struct obj {
         struct {
             const char *name;
             struct scope *scope; /* names of a module */
-            /* For a builtin module: makes an attribute that is not in the module's scope yet. eval_getattr then stores
-             * the attribute in the scope. Returns NULL if there is no such attribute. */
+            /* For a builtin module: creates an attribute that is not in the module's scope yet, which
+             * find_attribute then stores in the scope. Returns NULL if there is no such attribute. */
             struct obj *(*find)(struct eval *e, const struct obj *module, const char *name);
         } module;
         struct {
             const char *name;
             struct obj *base; /* NULL if the class has no base */
-            bool is_tuple; /* typing.NamedTuple: its subclasses have fields */
+            bool is_tuple; /* this is typing.NamedTuple; its subclasses are named tuples */
             struct scope *scope;
         } class;
         struct {
@@ -232,8 +236,8 @@ struct obj *obj_native(struct eval *e, const struct native_class *c, void *data)
 struct obj *obj_tensor(struct eval *e, struct value *v, const struct lang_type *t);
 struct obj *obj_constexpr(struct eval *e, struct obj *x); /* returns a copy of x that is marked as constexpr */
 
-/* -- value.c: properties of objects, dicts and scopes; equality and truth follow Python's rules (the truth of a tensor
- * is a TypeError) -- */
+/* -- value.c, repr.c: properties of objects; dicts and scopes. Equality and truth follow Python's rules, but
+ * bool(x) of a tensor raises a TypeError. -- */
 const char *obj_type_name(const struct obj *x);
 /* Returns whether x is known at compile time: it neither is nor contains a tensor. */
 bool obj_is_const(struct eval *e, const struct obj *x);
@@ -242,8 +246,8 @@ bool obj_is_unknown(const struct obj *x); /* returns whether x is an unknown val
 bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b);
 bool obj_truth(struct eval *e, struct obj *x, struct loc at);
 void obj_print(struct eval *e, struct obj *x, struct text *out, bool repr); /* prints str(x), or repr(x) */
-/* Sets *out to the value of x, an int, a bool or a tensor with a known constant value. Returns false if x is any other
- * object, or if the value does not fit. */
+/* Sets *out to the value of x, which is an int, a bool, or a tensor with a known constant value. Returns
+ * false if x is any other object, or if the value does not fit in 64 bits. */
 bool obj_as_int(const struct obj *x, int64_t *out);
 struct obj *dict_get(struct eval *e, const struct dict *d, struct obj *key); /* NULL if the key is absent */
 void dict_set(struct eval *e, struct dict *d, struct obj *key, struct obj *value);
@@ -255,13 +259,13 @@ struct obj *scope_find(const struct scope *s, const char *name); /* searches thi
 void scope_set(struct scope *s, const char *name, struct obj *x);
 struct scope *scope_new(struct eval *e, struct scope *parent);
 
-/* -- types of the kernel language -- */
+/* -- trace/lang.c: types of Triton's language -- */
 const struct lang_type *lang_const(struct eval *e, struct obj *value); /* returns the type of a constexpr */
 const struct lang_type *lang_scalar(const struct lang_type *t); /* the element type of a block, or t itself */
 bool lang_equal(const struct lang_type *a, const struct lang_type *b);
 void lang_print(const struct lang_type *t, struct text *out); /* "int32", "fp32", "pointer<fp16>", "<[64, 32], fp32>" */
 void lang_print_tensor(const struct lang_type *t, struct text *out); /* prints "int32[constexpr[64]]" */
 uint64_t lang_hash(const struct lang_type *t); /* equal types have equal hashes */
-struct obj *lang_value(const struct lang_type *t); /* the value of a constant's type; NULL for other types */
+struct obj *lang_value(const struct lang_type *t); /* the value of a constexpr's type; NULL for other types */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cast.c: converts numbers to tensors, and casts tensors to other types.
  *
- *     c = 0.5            const value=0.5 : f32         a number decays to i32, u32, i64, u64, f32 or f64
+ *     c = 0.5            const value=0.5 : f32         a number decays to its default type (decayed_type)
  *     x.to(tl.int8)      ftos : i16, trunc : i8        a cast is one IR op, or a few */
 #include "frontend/trace/trace.h"
 

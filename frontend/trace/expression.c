@@ -4,14 +4,14 @@
  *
  *     tl.sum(x, 0) * n    =>    func(<the kernel's parameters>, %x: tile<8xf32>, %n: i32) {
  *     at a stop where the            %0 = reduce %x ...
- *     frame has x and n              %2 = mul %0, %1
+ *     frame has x and n              %1 = stof %n
+ *                                    %2 = mul %0, %1
  *                                    host_call %2 site=0      the debugger gets the result here
  *                                  }
  *
- * The tracer handles the expression like an expression in a statement of the kernel, so it has the same meaning. In
- * addition, the user can index tiles: x[0], x[-1, 2:4] (builtins/shape.c). The function's first parameters are the
- * kernel's parameters, although no op uses them: reports of out-of-bounds accesses read the names of tensors from the
- * parameters. */
+ * The expression means the same as in a statement of the kernel. In addition, the user can index tiles: x[0],
+ * x[-1, 2:4] (builtins/shape.c). The function's first parameters are the kernel's parameters. No op uses
+ * them, but reports of out-of-bounds accesses take the names of tensors from them. */
 #include "frontend/python/parse.h"
 #include "frontend/trace/trace.h"
 

@@ -5,21 +5,23 @@
  *                                              sites[3]: call print_if with (deferred text of x, '=0', [pid])
  *
  * The op's operands are the IR values in the arguments. The op's site (struct host_site) stores the argument objects.
- * When the interpreter reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs
- * the function as host code. The result is a host object, whose address is a value of the kernel. The kernel can pass
- * the result to other functions, and convert it by int(), float() or a condition. If the program uses the result of a
- * function that contains only code that kernels support, the tracer does not build a call. Instead, it traces the
- * function as if the function had @triton.jit.
+ * When the interpreter reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h),
+ * and runs the function as host code. The result is a host object, and the op's i64 result is this object's
+ * address. The kernel can pass the object to other functions, and convert it by int(), float() or a
+ * condition. Exception: if the program uses the result of a function, and kernels support all code of the
+ * function, the tracer builds no host_call. Instead, it traces the function as if the function had
+ * @triton.jit.
  *
- * For the debugger, a site before each statement records the variables. At the end, the tracer erases the ops of these
- * sites if the kernel has no other host calls and no breakpoint can stop the kernel. */
+ * For the debugger, a site before each statement records the variables. When the kernel has been traced, the
+ * tracer erases the ops of these sites if the kernel has no other host calls and no breakpoint can stop the
+ * kernel. */
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
 #include "frontend/trace/trace.h"
 
 #include <string.h>
 
-/* An f-string that contains run-time values: its text is computed when the kernel runs. */
+/* An f-string that contains run-time values. Its text is computed when the kernel runs. */
 struct deferred {
     struct part {
         struct obj *x;    /* NULL: the part is text */
@@ -65,7 +67,8 @@ static void collect(struct eval *e, const struct obj *x, struct value_list *out)
     }
 }
 
-/* A cursor over the current values of the op's operands, in the order in which `collect` appended the operands. */
+/* A cursor over the current values of a host_call's operands. `collect` has appended the operands in the same
+ * order. */
 struct reader {
     struct eval *e;
     const char *const *next;
@@ -118,8 +121,8 @@ static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
     if (x->kind != OBJ_tuple)
         return x;
     struct obj *out = x->was_list ? obj_list(r->e, 0, NULL) : obj_tuple(r->e, 0, NULL);
-    /* Methods of block pointers and descriptors work only in kernels, so the tuples of such objects lose their
-     * class. */
+    /* the methods of block pointers and descriptors work only in kernels, so the host gets plain tuples
+     * instead */
     out->class_of = is_box(x) ? NULL : x->class_of;
     for (int i = 0; i < x->seq.n; i++) {
         struct obj *item = rebuild(r, x->seq.at[i], true);
@@ -148,9 +151,10 @@ static void add_names(struct eval *e, const struct scope *s, struct host_site *s
     }
 }
 
-/* Builds a host_call op for the site. The op has a result of type `result`, or no result if the site is a statement.
- * Adds the function and the variables of each frame to the site, and appends the IR values of the variables to
- * `values`, the op's operands. */
+/* Builds a host_call op for the site. The op has a result of type `result`, or no result if the site is a
+ * statement. `values` contains the IR values of the call's arguments. Adds the function and the variables of
+ * each active call to the site, and appends the IR values of these variables to `values`, which become the
+ * op's operands. */
 static struct op *emit(struct eval *e, struct host_site site, struct value_list *values, enum dtype result)
 {
     struct spec *spec = e->trace->spec;
@@ -231,8 +235,9 @@ void trace_drop_statements(struct block *b, const struct spec *spec)
 
 /* -- which calls the host executes -- */
 
-/* Returns whether an argument contains a value that is known only when the kernel runs. Such values are results of host
- * functions, f-strings with run-time values and, unless `only_host` is set, tensors. */
+/* Returns whether an argument is the result of a host function or an f-string with run-time values. Unless
+ * `only_host` is set, also returns true if an argument is a tensor, or anything else that is not a
+ * constant. */
 static bool has_host_value(struct eval *e, const struct args *args, bool only_host)
 {
     bool any = false;
@@ -248,8 +253,8 @@ static struct obj *python_builtin(struct eval *e, const char *name)
     return scope_get(e->builtins->module.scope, intern_str(e->strings, name));
 }
 
-/* Returns whether the host must execute this builtin while the kernel runs, because the builtin has an effect or uses
- * run-time values. */
+/* Returns whether the host must execute this builtin of Python while the kernel runs, because the builtin has
+ * an effect or may need run-time values. */
 static bool is_effect(const char *name)
 {
     static const char *const names[] = {"print", "breakpoint", "eval", "repr", "format"};
@@ -259,8 +264,8 @@ static bool is_effect(const char *name)
     return false;
 }
 
-/* Returns the kind of site for a call. If the call is int(x), float(x) or bool(x) on the result of a host function,
- * this is the kind of the conversion; otherwise, it is SITE_call. */
+/* If the call is int(x), float(x) or bool(x), where x is the result of a host function, returns the kind of
+ * site for this conversion. Otherwise, returns SITE_call. */
 static enum site_kind conversion_of(const struct obj *callee, const struct args *args)
 {
     if (callee->kind != OBJ_builtin || args->n != 1 || args->nkw || !is_native(args->at[0], &result_class))
@@ -272,7 +277,8 @@ static enum site_kind conversion_of(const struct obj *callee, const struct args 
                                         : SITE_call;
 }
 
-/* Returns whether the host executes the call. As an exception, trace_call_host may trace the function instead. */
+/* Returns whether the call is one that the host executes. trace_call_host makes an exception for plain
+ * functions that are traceable. */
 static bool is_for_host(struct eval *e, const struct obj *callee, const struct args *args)
 {
     if (callee->kind == OBJ_function)
@@ -287,7 +293,7 @@ static bool is_for_host(struct eval *e, const struct obj *callee, const struct a
         return false;
     const struct obj *self = callee->method.self;
     bool is_container = self->kind == OBJ_list || self->kind == OBJ_dict || self->kind == OBJ_set;
-    const struct obj *func = callee->method.func; /* is_constexpr: a method of str in library.py */
+    const struct obj *func = callee->method.func; /* methods of str in library.py are constexpr */
     return is_container || (func->kind == OBJ_function && !func->is_constexpr) ||
            (self->kind == OBJ_str && has_host_value(e, args, false));
 }
@@ -351,7 +357,7 @@ static bool passes(struct eval *e, struct function *fn, const struct args *args)
     jmp_buf here, *fatal = d->fatal;
     volatile bool good = false;
     int nerrors = d->nerrors;
-    d->nerrors = 0; /* tracing stops early only if the call itself has too many errors */
+    d->nerrors = 0; /* errors before the call do not count toward the limit at which tracing stops */
     d->fatal = &here;
     handler_push(e, &h);
     if (setjmp(here) != 0) {
@@ -422,8 +428,9 @@ struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct arg
 
 /* -- f-strings -- */
 
-/* Adds a field such as {x!r:spec}. If x is known at compile time, formats the field now; otherwise, adds a part that
- * is formatted when the kernel runs. Returns false if x is an obj_error. */
+/* Sets *out to the part for a field such as {x!r:spec}. If x is known at compile time, the part is the
+ * formatted text. Otherwise, the field is formatted when the kernel runs. Returns false if x is an
+ * obj_error. */
 static bool add_field(struct eval *e, struct scope *s, const struct ast *field, struct part *out)
 {
     bool later = e->trace->spec->interpreter;
@@ -506,8 +513,8 @@ void host_site_run(struct eval *e, const struct host_site *site, const char *con
     memcpy(result, &bits, 4);
 }
 
-/* Returns the number of IR values in the call's arguments. In the site's list of values, these values come before the
- * values of the variables. */
+/* Returns the number of IR values in the call's arguments. They are the op's first operands; the IR values of
+ * the variables follow. */
 static int count_arguments(struct eval *e, const struct host_site *site)
 {
     struct value_list values = {0};

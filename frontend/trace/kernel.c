@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel.c: reports statements that kernels must not contain, and calls the function that traces each other statement.
+/* kernel.c: executes the statements of kernels. Reports the statements that kernels must not contain, and
+ * calls the tracer's functions for all others.
  *
  *     if BLOCK > 64: ...      BLOCK is a constexpr: executes only the branch that is taken
  *     if n > 64: ...          n is a tensor: calls trace_if, which traces both branches
@@ -226,7 +227,8 @@ static enum flow dispatch(struct eval *e, struct scope *s, const struct ast *x, 
     return FLOW_next;
 }
 
-/* Reports an exception that Python code raised at compile time: it becomes an error of the kernel's statement. */
+/* Reports an exception that Python code raised at compile time, as an error of the kernel's statement x. Does
+ * nothing after an error in the kernel itself, which is already reported. */
 static void report_raised(struct eval *e, const struct ast *x, const struct exception *raised)
 {
     if (!raised->class)

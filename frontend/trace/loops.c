@@ -68,16 +68,17 @@ struct loop {
     struct scope *s;
     const struct ast *stmt;
     const struct ast_list *body;
-    const char *target; /* loop variable of a `for`; else NULL */
+    const char *target; /* the variable of a `for`; NULL for a `while` */
     struct snapshot before;
-    struct names assigned, forced; /* forced: the names that a second trace begins with another type */
-    VEC(struct obj *) like;        /* like.at[i] has the new type of forced.at[i]; NULL: any tensor */
+    /* assigned: the names that the body assigns. forced: the names that need another type before the loop */
+    struct names assigned, forced;
+    VEC(struct obj *) like; /* like.at[i] has the type that forced.at[i] needs; NULL: any type of tensor */
     VEC(struct carried) carried;
     struct value_list init, next; /* values before the loop, and after an iteration */
     VEC(struct obj *) after;      /* objects after an iteration, in the order of `carried` */
 };
 
-/* Returns whether x is or contains a tensor. If the body of a loop changes such a value, the loop carries the value. */
+/* Returns whether a loop can carry x: whether x is a tensor, or a tuple that contains a tensor. */
 static bool can_carry(const struct obj *x)
 {
     if (x->kind == OBJ_tensor)
@@ -89,7 +90,7 @@ static bool can_carry(const struct obj *x)
     return any;
 }
 
-/* Sets l->carried to the names that the body assigns and that can be carried, and l->init to their values before the
+/* Sets l->carried to the names that the loop carries, and l->init to the IR values of these names before the
  * loop. */
 static void choose(struct eval *e, struct loop *l)
 {
@@ -134,17 +135,17 @@ static void report_type(struct eval *e, const struct loop *l, const char *name, 
     diag_hint(e->diag, ERR_hint_loop_type);
 }
 
-/* Records that the body must be traced a second time. In the second trace, the name gets the type of `like`; if `like`
- * is NULL, its constant is converted to a tensor. */
+/* Records how the next trace of the body begins: the name has the type of `like`; if `like` is NULL, the
+ * constant that is the name's value becomes a tensor. */
 static void force(struct eval *e, struct loop *l, const char *name, struct obj *like)
 {
     VEC_PUSH(e->arena, &l->forced.list, name);
     VEC_PUSH(e->arena, &l->like, like);
 }
 
-/* Returns the object of a carried name after an iteration, converted to the type of the name's object before the
- * iteration. Returns obj_error if this conversion is impossible. Sets *again if the body must be traced a second time
- * instead of the conversion. */
+/* `old` and `now` are the objects of a carried name before and after an iteration. Returns `now`, converted
+ * to the type of `old`. If the type of `old` must change instead, sets *again, because the body must be
+ * traced again, and returns `old`. Returns obj_error after an error, which it reports. */
 static struct obj *settle(struct eval *e, struct loop *l, const char *name, struct obj *old, struct obj *now,
                           const struct carried *c, struct block *b, bool *again)
 {
@@ -162,9 +163,9 @@ static struct obj *settle(struct eval *e, struct loop *l, const char *name, stru
     return obj_error;
 }
 
-/* Handles a name that the body changed although the loop does not carry the name. Returns true if the body must be
- * traced a second time, with a tensor as the name's value before the loop. Otherwise, reports an error if the body
- * assigns to the name. */
+/* Handles a name that the body changed although the loop does not carry the name. If the name's value before
+ * the loop is a number but not a constexpr, records that it becomes a tensor, and returns true: the body must
+ * be traced again. Otherwise, reports an error if the body assigns to the name, and returns false. */
 static bool changed_constant(struct eval *e, struct loop *l, const char *name, struct obj *old,
                              struct obj *now)
 {
@@ -179,9 +180,9 @@ static bool changed_constant(struct eval *e, struct loop *l, const char *name, s
     return false;
 }
 
-/* Compares the values of all names after an iteration with their values before the iteration. Converts the values of
- * carried names to their types before the iteration, and reports names whose types change. Sets l->next and l->after.
- * Returns true if the body must be traced a second time. */
+/* Compares the values of all names after an iteration with `inside`, the values before the iteration.
+ * Converts the value of each carried name to the type that it had before the iteration, and reports an error
+ * if that is impossible. Sets l->next and l->after. Returns true if the body must be traced again. */
 static bool leave(struct eval *e, struct loop *l, struct block *b, const struct snapshot *inside)
 {
     bool again = false;
@@ -223,9 +224,10 @@ static void run_body(struct eval *e, struct loop *l, struct block *b)
     e->trace = outer;
 }
 
-/* Sets kept[i] if an iteration changes carried value i. Removes the block arguments of all other carried values from
- * the body b, and from the block of the `while` condition, if there is one. In b, the arguments for carried values
- * begin at index `first`. Returns the values that the body yields for the kept arguments. */
+/* Sets kept[i] to whether an iteration changes carried value i. If it does not, removes the block argument of
+ * this value from the body b, and from the block of the `while` condition, if there is one. In b, the
+ * arguments of carried values begin at index `first`. Returns the values that the body yields for the
+ * remaining arguments. */
 static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct block *b,
                                         struct block *condition, int first, bool *kept)
 {
@@ -310,7 +312,7 @@ static void loop_init(struct eval *e, struct loop *l, struct scope *s, const str
         collect(e, body->at[i], &l->assigned);
 }
 
-/* Discards a trace of a body, with its diagnostics, before the next trace. */
+/* Discards a trace of the body and the diagnostics of this trace, before the body is traced again. */
 static void start_over(struct eval *e, struct loop *l, struct block *b, int nerrors, int ndiagnostics)
 {
     erase_block(b);
@@ -363,7 +365,7 @@ static bool find_bounds(struct eval *e, const struct loop_range *r, struct bound
     return true;
 }
 
-/* Traces the body of a `for` until no name needs another type. Returns the body's block. */
+/* Traces the body of a `for`, again and again until no name needs another type. Returns the body's block. */
 static struct block *trace_for_body(struct eval *e, struct loop *l, const struct bounds *bounds,
                                     const char *target)
 {

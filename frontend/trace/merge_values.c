@@ -14,23 +14,23 @@
  *     ...rest...
  *     return b
  *
- * Such an `if` may be inside a branch of another `if`, and some paths of that branch may not return. The outer `if`
- * then yields a flag (whether the function has returned) and the returned value. The code after the outer `if` is
- * executed only if the flag is false. */
+ * If such an `if` is inside another `if`, a branch of the outer `if` may return on some paths only. The outer
+ * `if` then yields a flag (whether the function has returned) and the returned value. The code after the
+ * outer `if` is executed only if the flag is false. */
 #include "frontend/trace/trace.h"
 
 struct pending {
     struct pending *outer;
     struct value *cond;
     struct block *parent;    /* the block to which the `if` will be appended */
-    struct block *blocks[2]; /* the branches of the `if`, not yet attached to an op; blocks[open] is open */
-    int open;
-    struct obj *returned; /* the other branch's return value */
+    struct block *blocks[2]; /* the branches of the `if`, which no op contains yet */
+    int open;                /* the index of the branch into which the code after the `if` is traced */
+    struct obj *returned;    /* the other branch's return value */
     struct snapshot before;
     struct loc loc;
 };
 
-/* -- snapshots of a scope (a scope's entries are never removed, so an index identifies a name) -- */
+/* -- snapshots of a scope; its entries are never removed, so the index of an entry identifies a name -- */
 
 struct snapshot snapshot_take(struct eval *e, const struct scope *s)
 {
@@ -156,8 +156,8 @@ const char *type_text(struct eval *e, const struct obj *x)
 
 /* -- building the op -- */
 
-/* Builds an `if` of two finished branches. Ends each branch by a yield of its values, unless the branch already ends in
- * a `return`. */
+/* Builds an `if` with the two blocks as its branches. Ends branch i by a yield of values[i], unless the
+ * branch already ends in a `return`. */
 static struct op *finish_if(struct eval *e, struct value *cond, struct block *const *blocks,
                             const struct value_list *values, struct loc at)
 {
@@ -182,8 +182,7 @@ static struct value *bool_value(struct eval *e, bool x, struct loc at)
     return build_const_int(trace_builder(e, at), type_scalar(e->trace->module, DT_i1), x);
 }
 
-/* Returns a placeholder of x's type: zeros. A path that does not use x, but must yield a value for x, yields the
- * placeholder. */
+/* Returns zeros of x's type. A path that has no value for x, but must yield one, yields these zeros. */
 static struct obj *placeholder(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind == OBJ_tensor)
@@ -208,8 +207,9 @@ static struct obj *as_result(struct eval *e, struct obj *x, struct block *b, str
     return x;
 }
 
-/* Converts the values that two branches return to one type. The value of a branch that does not return, or returns
- * without a value, is None; a placeholder replaces it. Returns false after an error, which it reports. */
+/* x[0] and x[1] are the values that two branches return. Converts both to one type. If a branch does not
+ * return, or returns without a value, its x[i] is None; a placeholder replaces None. Returns false after an
+ * error, which it reports. */
 static bool unify(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
 {
     if (is_error(x[0]) || is_error(x[1]))
@@ -275,9 +275,9 @@ struct branch {
     struct block *block;
     const struct ast_list *body;
     struct snapshot after;
-    bool goes_on;         /* some paths do not return */
-    struct obj *returned; /* the value returned on the paths that return; NULL if there are none */
-    /* a value that is true on the paths that return; NULL unless only some paths return */
+    bool goes_on;         /* at least one path does not return */
+    struct obj *returned; /* the value returned on the paths that return; NULL if no path returns */
+    /* an i1 that is true on the paths that return; NULL if all paths return or no path does */
     struct value *flag;
 };
 
@@ -339,8 +339,9 @@ void report_return_in_loop(struct eval *e, const struct ast *stmt)
     diag_hint(e->diag, ERR_hint_return_in_loop);
 }
 
-/* x[0] and x[1] are the objects of a name after the two branches. Converts both to one type. Returns an object of this
- * type; NULL if the name does not exist after the `if`; obj_error after an error, which it reports. */
+/* x[0] and x[1] are the values of a name after the two branches, and `old` is its value before the `if`.
+ * Converts x[0] and x[1] to one type, and returns an object of this type. Returns NULL if the name does not
+ * exist after the `if`. Returns obj_error after an error, which it reports. */
 static struct obj *merge_name(struct eval *e, const char *name, struct obj *old, struct obj **x,
                               const struct branch *br, struct loc at)
 {
@@ -383,9 +384,9 @@ static struct obj *merge_name(struct eval *e, const char *name, struct obj *old,
     return x[0];
 }
 
-/* If branch i always returns, it has no value for a name after the `if`. In an inlined function, the branch must still
- * yield a value, so this function sets x[i] to a placeholder of the type of x[!i], the name's value in the other
- * branch. */
+/* If all paths of branch i return, the branch has no value for a name after the `if`. In an inlined function,
+ * the branch must still yield a value. So this function sets x[i] to a placeholder with the type of x[!i],
+ * the name's value in the other branch. */
 static void add_placeholder(struct eval *e, const struct branch *br, struct obj **x, struct loc at)
 {
     for (int i = 0; i < 2; i++) {
@@ -398,14 +399,16 @@ static void add_placeholder(struct eval *e, const struct branch *br, struct obj 
     }
 }
 
-/* The names whose values the `if` yields, and their objects: like[k] is the object of scope entry index[k]. */
+/* The names that get a value from the `if`. index[k] is the name's entry in the scope; like[k] is an object
+ * of the value's type. */
 struct merged {
     VEC(int) index;
     VEC(struct obj *) like;
 };
 
-/* Merges the values of all names of scope s after the branches br[0] and br[1]. Appends the names to *out. For each
- * branch k, appends the values that the branch yields for these names to values[k]. */
+/* Merges the values of all names of scope s after the branches br[0] and br[1]. Appends to *out the names
+ * that get a value from the `if`. For each branch k, appends to values[k] the values that the branch must
+ * yield for these names. */
 static void merge_names(struct eval *e, struct scope *s, const struct snapshot *before,
                         const struct branch *br, struct value_list *values, struct merged *out, struct loc at)
 {
@@ -429,7 +432,8 @@ static void merge_names(struct eval *e, struct scope *s, const struct snapshot *
     }
 }
 
-/* Binds the names to their values after the `if`: the op's results from `first` on. */
+/* Binds the names of j to their values after the `if`, which are the results of op o from number `first`
+ * on. */
 static void bind_results(struct eval *e, struct scope *s, const struct merged *j, struct op *o, int first)
 {
     struct value **results = NEW_ARRAY(e->arena, o->nresults, struct value *);
@@ -444,7 +448,7 @@ static void bind_results(struct eval *e, struct scope *s, const struct merged *j
     }
 }
 
-/* -- branches of which only some paths return -- */
+/* -- branches in which only some paths return -- */
 
 /* Leaves an `if` open: the code after the `if` is traced into branch number `open`. */
 static void push_pending(struct eval *e, struct scope *s, struct value *cond, struct block *const *blocks,
@@ -457,8 +461,8 @@ static void push_pending(struct eval *e, struct scope *s, struct value *cond, st
     e->trace->block = blocks[open];
 }
 
-/* Builds an `if` in which some paths return and others do not. The `if` yields the flag, the returned value, and the
- * names' values. */
+/* Builds an `if` in which some paths return and others do not. The `if` yields the flag, the returned value,
+ * and the values of names. Sets *returned to the returned value after the `if`. */
 static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond,
                              const struct snapshot *before, struct branch *br, struct obj **returned,
                              struct loc at)
@@ -490,8 +494,9 @@ static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond
     return o;
 }
 
-/* Ends a branch in which some paths do not return: closes each `if` that is open in this branch. Each closed `if`
- * yields a flag. */
+/* Closes each `if` that is open in a branch. The caller has traced the branch to its end, and some paths in
+ * it do not return. Each closed `if` yields a flag. Sets out->flag and out->returned to results of the
+ * outermost closed `if`. */
 static void close_pending(struct eval *e, struct scope *s, struct branch *out)
 {
     for (struct pending *p; (p = e->trace->pending);) {

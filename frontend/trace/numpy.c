@@ -4,9 +4,9 @@
  *     [ True False]   [0.   1.25]   [[ 0  1]     [   0    1    2 ... 4093 4094 4095]     [1.e-05 2.e+00]
  *                                    [10 11]]
  *
- * numpy_print works in three steps. First, it chooses the elements to show: all elements; if there are more than 1000,
- * three at each end of every dimension. Second, it computes one format that fits the widest element. Third, it prints
- * the rows, in lines of at most 75 columns. */
+ * numpy_print works in three steps. First, it chooses the elements to show: all elements of a tile of at most
+ * 1000 elements; of a larger tile, three items at each end of every dimension. Second, it computes one format
+ * that fits the widest element. Third, it prints the rows, in lines of at most 75 columns. */
 #include "frontend/trace/tile.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ enum { LINE_WIDTH = 75, SHOWN_MOST = 1000, EDGE = 3, PRECISION = 8, DIGITS_MOST 
 
 /* -- the digits of a number -- */
 
-/* The number d.ddd * 10^exponent; `digits` has no decimal point. */
+/* The number d.ddd * 10^exponent, where d.ddd are the n digits. `digits` has no decimal point. */
 struct decimal {
     char digits[DIGITS_MOST + 2];
     int n, exponent;
@@ -50,7 +50,7 @@ static bool reads_back(const struct decimal *d, double x, enum dtype type)
     return double_to_bits(type, back) == double_to_bits(type, fabs(x));
 }
 
-/* Returns the shortest decimal number that, when parsed as a number of this type, gives x. */
+/* Returns the shortest decimal number that equals |x| when it is parsed as a number of this type. */
 static struct decimal shortest(double x, enum dtype type)
 {
     struct decimal d = round_to(x, 0);

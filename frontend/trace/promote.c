@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* promote.c: traces operators on tensors: finds the operands' common type and shape, and the op that computes
+/* promote.c: traces operators on tensors. Finds the operands' common type and shape, and the op that computes
  * the operator.
  *
  *     i32[] + i32[512]      splat, add : i32[512]        both are broadcast to one shape
@@ -37,9 +37,10 @@ static wide most_of(const struct lang_type *t)
     return ((wide)1 << (bits_of(t) - !t->is_unsigned)) - 1;
 }
 
-/* Returns the common type of a number and a tensor of type t. The caller has checked that the number_rank of the
- * number is at most the kind_rank of t. Rule 1: the number gets the tensor's type. Exception: the result is f32 for a
- * division of 16-bit floats. If t cannot represent the number, reports an error and returns NULL. */
+/* Returns the common type of a number and a tensor with elements of type t. The caller has checked that the
+ * number_rank of the number is at most the kind_rank of t. Rule 1: the common type is t. Exception: it is f32
+ * if the operator is a division and t is f16 or bf16. If t is an integer type that cannot represent the
+ * number, reports an error and returns NULL. */
 static const struct lang_type *common_type_with_number(struct eval *e, const struct obj *number,
                                                        const struct lang_type *t, bool is_division,
                                                        struct loc at)
@@ -65,10 +66,11 @@ static const struct lang_type *common_int_type(const struct lang_type *a, const 
     return bits_of(u) >= bits_of(s) ? u : s;
 }
 
-/* Returns the common type of two types, at least one of which is a float type. Rule 2: the result is the first of f64,
- * f32 and f16 that is one of the two types. If none of these is, the result is bf16 for two bf16, f32 for a bf16 and
- * another type, the same type for two equal fp8 types, and f16 for two different fp8 types. Exception: for a division,
- * f32 replaces f16 and bf16. Returns NULL for an fp8 type and an integer type. */
+/* Returns the common type of types a and b. At least one of them is a float type. Rule 2: if a or b is f64,
+ * the result is f64; else if a or b is f32, f32; else if a or b is f16, f16. Otherwise, the result is bf16
+ * for two bf16, f32 for a bf16 and another type, the operands' type for two equal fp8 types, and f16 for two
+ * different fp8 types. Exception: for a division of f16 or bf16, the result is f32 instead of f16 or bf16.
+ * Returns NULL for an fp8 type and an integer type. */
 static const struct lang_type *common_float_type(struct eval *e, const struct lang_type *a,
                                                  const struct lang_type *b, bool is_division)
 {
@@ -84,7 +86,7 @@ static const struct lang_type *common_float_type(struct eval *e, const struct la
     else if (is_dtype(a, DT_bf16) || is_dtype(b, DT_bf16))
         d = DT_f32;
     else if (is_int_type(a) || is_int_type(b))
-        return NULL; /* an fp8 and an int have no common type */
+        return NULL; /* an fp8 type and an integer type have no common type */
     else if (a->dtype == b->dtype)
         d = a->dtype;
     return lang_number(e, d, false);
@@ -171,8 +173,8 @@ struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *
     return stretch(e, x, rank, shape, at);
 }
 
-/* Adds a note with x's shape at the location where the operand x was computed, unless this location equals `at`.
- * Returns whether it added the note. */
+/* Adds a note with x's shape at the location of the op that computes the operand x, unless this location
+ * equals `at`. Returns whether it added the note. */
 static bool note_shape(struct eval *e, const struct obj *x, struct loc at)
 {
     const struct op *def = x->tensor.value->def;
@@ -182,7 +184,8 @@ static bool note_shape(struct eval *e, const struct obj *x, struct loc at)
     return is_elsewhere;
 }
 
-/* Computes the common shape of a and b. Returns its rank; -1 after an error, which it reports. */
+/* Sets `shape` to the common shape of a and b. Returns the rank of this shape; -1 after an error, which it
+ * reports. */
 static int common_shape(struct eval *e, const struct obj *a, const struct obj *b, int *shape, struct loc at)
 {
     int ra = rank_of(a), rb = rank_of(b), rank = ra > rb ? ra : rb;
@@ -227,8 +230,8 @@ void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc
 
 /* -- common type and shape -- */
 
-/* Converts both operands to type t and one shape. A number directly becomes a constant of the other operand's shape,
- * without a scalar and a splat. */
+/* Converts both operands to type t and one shape. A number becomes a constant of the other operand's shape;
+ * no scalar constant and splat are built for it. Returns false after an error, which it reports. */
 static bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct lang_type *t,
                          bool decay, struct loc at)
 {
@@ -257,7 +260,7 @@ void tensor_promote(struct eval *e, struct obj **a, struct obj **b, bool is_divi
 /* -- arithmetic -- */
 
 /* clang-format off */
-/* operator   signed       unsigned     int1         float; OP_count: no op */
+/* operator   signed       unsigned     int1         float; OP_count: the operator is an error */
 static const struct {
     enum opcode on_signed, on_unsigned, on_bool, on_float;
 } arithmetic[OPER_count] = {
@@ -296,8 +299,9 @@ static struct obj *unexpected(struct eval *e, enum oper op, const struct lang_ty
     return obj_error;
 }
 
-/* Converts an offset to a signed integer, because the IR expects signed offsets: zero-extends an unsigned offset to 64
- * bits. If `negate` is true, returns -x in 64 bits. Returns NULL if x is no integer. */
+/* Returns the offset x as a signed integer, because the IR expects signed offsets: zero-extends an unsigned
+ * offset to 64 bits. If `negate` is true, returns -x in 64 bits. Returns NULL if x is not an integer;
+ * obj_error after an error, which it reports. */
 static struct obj *offset_of(struct eval *e, struct obj *x, bool negate, struct loc at)
 {
     x = to_tensor(e, x, at);
@@ -355,9 +359,11 @@ static struct obj *constant_of(struct obj *x)
     return x && x->kind == OBJ_int ? x : NULL;
 }
 
-/* Computes an operator on two int constants; returns NULL if an operand is no constant or the result does not fit type
- * t. Therefore, as in Triton 1.0, programs can use a variable that holds a constant where a constant is needed. The
- * result of an operator on such variables can be used in the same way. */
+/* Computes an operator on two int constants, so that the result is a known constant too. As in Triton 1.0,
+ * programs can then use a variable where a constant is needed, if the variable holds a constant or the result
+ * of an operator on such variables. Returns NULL if the operator must be traced: if an operand is not an int
+ * constant, if the result does not fit type t, for shifts, and for quotients and remainders with a negative
+ * dividend or a divisor below 1. */
 static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj *b, const struct lang_type *t,
                         struct loc at)
 {
@@ -373,7 +379,8 @@ static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj 
     return constant_tensor(e, r, t, at);
 }
 
-/* In debug mode, traces an assertion that the result of + - * on narrow integers equals the result in 64 bits. */
+/* With DEBUG_all, traces an assertion that + - * on integers of less than 64 bits does not overflow: computes
+ * the operator in 64 bits, and checks that type t can represent the result. */
 static void assert_no_overflow(struct eval *e, enum oper op, const struct obj *a, const struct obj *b,
                                const struct lang_type *t, struct loc at)
 {

@@ -13,7 +13,8 @@
  *                                        }
  *                                        assert (%failed != 1) "too large"
  *
- * If an assertion fails only for values on which the op's result does not depend, the failure is not reported. */
+ * The code of a scan also combines values that do not contribute to its result. If an assertion fails only
+ * for such values, the failure is not reported. */
 #include "frontend/trace/trace.h"
 
 #include <string.h>
@@ -103,8 +104,8 @@ static struct value *code_of_block(struct eval *e, struct block *b, assertions *
     return worst;
 }
 
-/* Builds a copy of the reduction or scan o that has one more operand, x, one more result, and one more pair of region
- * arguments. */
+/* Replaces the reduction or scan o by an op that has one more operand, x, one more result, and one more pair
+ * of region arguments. Erases o and returns the new op. The results of o must have no uses yet. */
 static struct op *with_operand(struct eval *e, struct op *o, struct value *x, struct loc at)
 {
     int n = o->nopnds + 1;
@@ -202,7 +203,8 @@ static struct trace into_region(const struct eval *e, struct block *b)
     return inner;
 }
 
-/* Ends the region by a yield of the n values. Reports an error and returns false if the region has an effect. */
+/* Ends the region by a yield of the n values. If the region has an effect other than an assertion, reports an
+ * error and returns false. */
 static bool end_region(struct eval *e, struct block *b, int n, struct value *const *values, struct loc at)
 {
     struct builder end = build_at_end(b, trace_loc(e, at));

@@ -71,7 +71,8 @@ static bool is_float(const struct lang_type *t)
     return dtype_info[t->dtype].kind == DTYPE_float;
 }
 
-/* Returns the element type of an operand; NULL for a Python number, which is converted to the other operand's type. */
+/* Returns the element type of an operand. Returns NULL for a Python number; the common type of the operands
+ * is then the other operand's element type. */
 static const struct lang_type *type_of(const struct obj *x)
 {
     const struct tile *t = obj_tile(x);

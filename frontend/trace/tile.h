@@ -11,7 +11,7 @@ struct tile {
     const struct lang_type *scalar;
     int rank;
     int shape[RANK_MAX];
-    const char *data; /* row-major elements in memory form */
+    const char *data; /* the elements in row-major order, as in memory: an i1 takes one byte */
 };
 
 /* Creates a tile with a copy of the data. */

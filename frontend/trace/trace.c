@@ -87,7 +87,8 @@ static bool is_usable(const struct eval *e, const char *name)
     return e->trace->spec->interpreter;
 }
 
-/* Returns the value of a name that is not a variable; NULL if the name is not defined. */
+/* Returns the value of a name that the program does not define: a name of triton.language or a builtin of
+ * Python. Returns NULL if there is no such name, or if kernels cannot use it. */
 static struct obj *library_name(struct eval *e, struct scope *s, const char *name)
 {
     bool is_python = e->trace->spec->interpreter && strcmp(name, "print") == 0;
@@ -214,7 +215,7 @@ static void assign_name(struct eval *e, struct scope *s, const struct ast *targe
         return;
     }
     bool is_wanted = is_constexpr || (!is_error(value) && scope_get(s, declared_name(e, name)));
-    if (is_wanted && is_known(value)) { /* as in Triton, run-time values need not be constexpr */
+    if (is_wanted && is_known(value)) { /* as in Triton, a value known only at run time is no error here */
         scope_set(s, name, trace_constexpr(e, value, target->loc));
         return;
     }
@@ -285,8 +286,8 @@ enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, stru
     return trace_give_up(e, s, stmt);
 }
 
-/* Evaluates x, the expression a or b of `a if c else b`, and converts its value to a tensor. Appends the ops to block
- * b. */
+/* Evaluates x, one of the two sides of a conditional expression, and converts its value to a tensor. Appends
+ * the ops to block b. */
 static struct obj *side(struct eval *e, struct scope *s, const struct ast *x, struct block *b)
 {
     struct trace *outer = e->trace, inner = *outer;
@@ -369,7 +370,8 @@ static bool is_recursive(struct eval *e, const struct function *fn, const struct
 }
 
 /* If the argument of a constexpr parameter is a tensor with a known constant, replaces the tensor in s by this
- * constant. Returns a copy of s. The copy keeps the arguments when the body assigns other values to the parameters. */
+ * constant. Returns a copy of s, in which the arguments stay even if the body assigns other values to the
+ * parameters. */
 static struct scope *settle_arguments(struct eval *e, const struct function *fn, struct scope *s)
 {
     const struct ast_list *params = &fn->def->def.params;

@@ -20,14 +20,15 @@ struct trace_frame {
     const struct scope *caller; /* the scope of the statement that calls the function; NULL for the kernel */
 };
 
-/* Records where a name was lost: the name existed only in a branch of the `if`, or only in the loop, at `at`. */
+/* Explains why a name is no longer defined: it was assigned only in a branch of the `if` at `at`, or only in
+ * the loop at `at`. */
 struct lost {
     struct loc at;
     bool in_loop;
 };
 
-/* An `if` with one branch that returned from an inlined function. The code after the `if` is traced into the other
- * branch (see merge_values.c). */
+/* An open `if`: one of its branches returned from an inlined function, and the code after the `if` is traced
+ * into the other branch (see merge_values.c). */
 struct pending;
 
 /* The state of tracing. To enter a branch, a loop or a call, the tracer copies this struct, changes the copy,
@@ -41,16 +42,17 @@ struct trace {
     struct loc statement;      /* the location of the latest call that is a statement; its result is not used */
     struct block *block;       /* the block to which new ops are appended */
     const struct trace_frame *frame;
-    /* While a call is traced only to find whether it has errors (is_traceable in hostcall.c), the caller's frame;
-     * otherwise NULL. */
+    /* The frame of the caller, if a call is traced only to find whether it has errors (is_traceable in
+     * hostcall.c). NULL in all other cases. */
     const struct trace_frame *base;
     bool in_loop;              /* the code being traced is inside a run-time loop of its function */
     /* The code being traced is in the region of a reduction, scan or map, where only assertions may have effects. */
     bool in_region;
-    struct pending *pending;   /* the `if`s into whose branches the current code is traced, innermost first */
+    struct pending *pending;   /* the open `if`s, innermost first */
     struct map *masked_loads;  /* the set of loads that the user wrote with a mask and without `other` */
-    struct map *lost;          /* maps names that existed only inside a branch or a loop to struct lost */
-    /* While a function of the prelude is inlined: the location of all ops and errors. Line 0 otherwise. */
+    struct map *lost;          /* maps names that are no longer defined to struct lost */
+    /* The location of all ops and errors while a function of the prelude is inlined. In all other code, its
+     * line is 0. */
     struct loc place;
     bool is_shown;             /* the code being traced is an expression of the debugger, which may index tiles: x[0] */
     struct builder builder;    /* the builder that trace_builder returns */
@@ -60,7 +62,8 @@ struct trace {
 /* Calls a function of the prelude (prelude.py); the function's ops get the location of the call. */
 struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct obj *const *args, struct loc at);
 struct obj *prelude_function(struct eval *e, const char *name); /* finds a function or class of the prelude */
-/* The object that range, tl.range and tl.static_range return, for trace_for. */
+/* The arguments of range, tl.range or tl.static_range. These functions return an object with this data
+ * (loop_range_new), and trace_for reads the data. */
 struct loop_range {
     struct obj *lo, *hi, *step;
     struct loc lo_at, hi_at, step_at;
@@ -82,7 +85,7 @@ struct obj *trace_inline(struct eval *e, struct function *fn, const struct args 
 void trace_warn_undefined(struct eval *e, struct func *f, const struct map *loads);
 
 /* -- merge_values.c -- */
-/* The state of a scope at one time: the values of its map's entries, in the order of the entries. */
+/* The values that the names of a scope had at one time, in the order of the entries of the scope's map. */
 struct snapshot {
     int n;
     struct obj **values;
@@ -96,7 +99,8 @@ struct value_list {
     int n, cap;
 };
 void flatten(struct eval *e, const struct obj *x, struct value_list *out);
-/* Returns a copy of `like` whose tensors are values[*at], values[*at + 1], ..., and advances *at. */
+/* Returns a copy of `like` in which the tensors, in order, have the IR values values[*at], values[*at + 1]
+ * and so on. Advances *at past these values. */
 struct obj *unflatten(struct eval *e, struct obj *like, struct value *const *values, int *at);
 /* Returns whether a and b have equal types: they are tensors of one dtype and shape, tuples whose items have equal
  * types, or equal constants. */
@@ -104,8 +108,8 @@ bool same_type(struct eval *e, const struct obj *a, const struct obj *b);
 /* Returns whether a and b would have equal types if all sizes, strides and offsets of block pointers and descriptors in
  * them were converted to 64-bit integers. */
 bool types_agree(struct eval *e, const struct obj *a, const struct obj *b);
-/* If types_agree(x, with), returns a copy of x in which the sizes, strides and offsets whose types differ in `with`
- * have 64 bits, and appends these casts to block b. Otherwise, returns x. */
+/* If types_agree(x, with), returns a copy of x in which a size, stride or offset has 64 bits if its type
+ * differs between x and `with`; appends the casts to block b. Otherwise, returns x. */
 struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at);
 /* Returns the type of x for messages: "fp32", "<[64], fp32>", "tuple(...)". */
 const char *type_text(struct eval *e, const struct obj *x);
@@ -113,20 +117,22 @@ const char *lang_text(struct eval *e, const struct lang_type *t);
 /* Called at the end of an inlined function. `result` is the value that the function returns at its end. Merges
  * `result` with the results of all branches that returned earlier, and returns the merged result. */
 struct obj *merge_returns(struct eval *e, struct obj *result);
-/* Traces an `if` with the run-time condition `cond`, and merges the values of names after its branches. Returns
- * FLOW_return, and sets *result, if both branches return. */
+/* Traces an `if` with the run-time condition `cond`, and merges the values of names after its branches. If
+ * both branches return, returns FLOW_return and, in an inlined function, sets *result to the returned value.
+ * Otherwise, returns FLOW_next. */
 enum flow merge_if(struct eval *e, struct scope *s, const struct ast *stmt, struct value *cond, struct obj **result);
 /* Reports the first `return` in stmt as an error. stmt must be a loop or a statement in a loop. */
 void report_return_in_loop(struct eval *e, const struct ast *stmt);
 /* Returns the location of the last assignment to a name in a body; `otherwise` if there is none. */
 struct loc place_of_assignment(const struct ast_list *body, const char *name, struct loc otherwise);
-/* Merges the values x[0] and x[1] of `a if c else b`. The values have equal types, and are computed in two finished
- * blocks. Builds an `if` that yields the values; if the blocks contain only constants, builds a select. */
+/* Merges the values x[0] and x[1] of the two sides of `a if c else b`. The values have equal types. blocks[i]
+ * contains the ops that compute x[i]. Builds an `if` that yields the values. If both blocks contain only
+ * constants, builds a select instead. */
 struct obj *merge_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at);
 
 /* -- region.c -- */
 /* Returns the reduction or scan o if its region contains no assertions. Otherwise, replaces o by an op that also yields
- * the number of the assertion that failed, builds assertions after this op, and returns the op. */
+ * the number of the assertion that failed, builds assertions after the new op, and returns the new op. */
 struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at);
 /* Applies fn, a function of n scalars, to the elements of the n blocks x, which have one shape. Each call of fn gets
  * the n elements with equal indices. Returns a tuple of blocks of this shape, one for each value that fn returns;
@@ -168,8 +174,8 @@ int bits_of(const struct lang_type *t);
 /* Returns the default type of a number, which the number gets if no other operand determines its type. Returns NULL if
  * no type can represent the number. */
 const struct lang_type *decayed_type(struct eval *e, const struct obj *number);
-/* Returns a number as a constant of type t and the given shape. If `decay`, the number is first rounded to
- * its decayed_type. */
+/* Returns a number as a constant of type t and the given shape. If `decay`, a float is first rounded to its
+ * decayed_type. */
 struct value *number_value(struct eval *e, const struct obj *number, const struct lang_type *t, int rank, const int *shape,
                            bool decay, struct loc at);
 /* Returns a zero of type t; if t is a pointer type, a null pointer. */

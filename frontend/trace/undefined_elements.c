@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* undefined_elements.c: warns of reductions and dots that include elements which a mask left undefined.
+/* undefined_elements.c: warns of reductions and dots that combine elements which a masked load left
+ * undefined.
  *
  *     x = tl.load(X + i, mask=i < n)        where the mask is False, x is undefined;
  *     s = tl.sum(x, axis=0)                 the sum includes undefined elements: a warning
@@ -9,12 +10,12 @@
  *
  * A forward dataflow analysis, iterated over loops to a fixpoint, computes for each tile the dimensions in which the
  * tile mixes defined and undefined elements. This means that of two elements whose indices differ only in such a
- * dimension, one may be defined and the other undefined. The result of a load mixes such elements in the dimensions in
- * which the mask varies. A mask that depends only on the row masks out whole rows. A sum over each row then does not
- * combine defined and undefined elements, and the analysis assumes that the program ignores the sums of undefined
- * rows. No warning may be wrong, so the analysis also assumes that ops which it does not model (gathers, sorts,
- * atomics) have defined results. The result of a load is defined if the known constants prove that the mask is True
- * everywhere. */
+ * dimension, one may be defined and the other undefined. The result of a masked load mixes defined and
+ * undefined elements in the dimensions in which the mask varies. If a mask depends only on the row, whole
+ * rows are undefined. A sum over each row then does not combine defined and undefined elements, and the
+ * analysis assumes that the program ignores the sums of undefined rows. There must be no false warnings. The
+ * analysis therefore assumes that ops which it does not model (gathers, sorts, atomics) have defined results.
+ * The result of a load is defined if the known constants prove that the mask is True everywhere. */
 #include "frontend/trace/trace.h"
 
 /* The lattice element of a value: the facts that the analysis has found. Sets of dimensions are bit masks. */
@@ -22,7 +23,7 @@ struct fact {
     /* the dimensions in which the value varies: elements whose indices differ only in these dimensions may be
      * unequal */
     uint32_t varies;
-    uint32_t undefined;    /* dimensions in which the tile mixes defined and undefined elements */
+    uint32_t undefined;    /* the dimensions in which the tile mixes defined and undefined elements */
     const struct op *load; /* the load that left elements undefined; NULL if all are defined */
     /* The value depends on a value that varies and is defined everywhere, such as an index. A comparison with such a
      * value may be the condition under which elements are defined. */
@@ -47,8 +48,9 @@ static struct fact *fact_of(struct search *s, struct value *v)
     return v->scratch;
 }
 
-/* Joins `new` into the facts of v. is_only is false if v can also have values that `new` does not describe. In this
- * case, facts that must hold for every value of v, such as bounds, are not copied. */
+/* Joins `new` into the facts of v. Pass is_only = false if v can also have values that `new` does not
+ * describe, such as values of other iterations. join then does not copy facts that must hold for every value
+ * of v, such as bounds. */
 static void join(struct search *s, struct value *v, const struct fact *new, bool is_only)
 {
     struct fact *f = fact_of(s, v), before = *f;
@@ -89,7 +91,8 @@ static uint32_t remove_dim(uint32_t dims, int axis)
     return (dims & below) | (dims >> 1 & ~below);
 }
 
-/* Returns a mask of the bits of a row-major element index that encode the index in dimension d. */
+/* In the number of an element in row-major order, some bits are the element's index in dimension d. Returns
+ * the mask of these bits. */
 static uint64_t index_bits(const struct type *t, int d)
 {
     int64_t below = 1;
@@ -179,9 +182,9 @@ static struct fact constant(const struct value *v)
 
 /* -- elementwise ops -- */
 
-/* Returns whether one operand alone can determine the result, like 0 in a product or False in a conjunction. The
- * result is then defined even if the other operand is undefined. Returns false for floats, because a product of 0 and
- * a NaN is a NaN. */
+/* Returns whether one operand alone can determine the result of o, like 0 in a product or False in a
+ * conjunction. The result is then defined even if the other operand is undefined. For floats, no operand
+ * determines the result, because 0 times NaN is NaN. */
 static bool may_leave_out(const struct op *o)
 {
     return !type_is_float(o->results[0].type) && (o->code == OP_and || o->code == OP_or || o->code == OP_mul);
@@ -314,9 +317,9 @@ static void warn(struct search *s, const struct op *o, const struct fact *x)
         diag_hint(d, ERR_hint_some_other);
 }
 
-/* Returns whether the reduction or dot o combines defined and undefined elements of operand i. It does if the operand
- * mixes such elements in `axis`, the dimension over which o reduces (K of a dot). Also warns, if a result of o is
- * used. */
+/* Returns whether the reduction or dot o combines defined and undefined elements of operand i: whether the
+ * operand mixes such elements in dimension `axis`, over which o reduces (K of a dot). If so, and if a result
+ * of o is used, also warns. */
 static bool combines_undefined(struct search *s, const struct op *o, int i, int axis)
 {
     const struct fact *x = fact_of(s, op_opnd(o, i));

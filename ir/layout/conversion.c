@@ -3,34 +3,37 @@
  * all, by renaming registers, by warp shuffles, or through shared memory. Also finds the sequence of shuffles for a
  * conversion within a warp.
  *
- * Example: a transposition of 4 elements in 2 lanes of 2 registers, from layout A = reg[1] lane[2] to layout B
- * = reg[2] lane[1]:
+ * Example: 4 elements in 2 lanes with 2 registers each change from layout A = reg[1] lane[2] (left) to layout
+ * B = reg[2] lane[1] (right):
  *
  *              lane 0   lane 1                 lane 0   lane 1
  *     reg 0      0        2           reg 0      0        1
  *     reg 1      1        3           reg 1      2        3
  *
- * In a shuffle, every lane offers one of its registers, and reads the register that a lane of its choice offers. A
- * round cannot fill the same register of B in every lane: to fill register 0 of both lanes, lane 0 would have to
- * offer both of its elements, 0 and 1. Instead, in round k lane l fills its register l ^ k:
+ * The conversion takes several rounds. In a round, which is one shuffle, every lane offers one of its
+ * registers, and reads the register that a lane of its choice offers. A round cannot fill the same register
+ * of B in every lane: to fill register 0 of both lanes, lane 0 would have to offer both of its elements, 0
+ * and 1. Instead, in round k lane l fills its register l ^ k:
  *
  *     round 0: lane 0 fills reg 0 with its own element 0, lane 1 fills reg 1 with its own element 3  (no shuffle)
  *     round 1: lane 0 fills reg 1 with element 2 of lane 1, lane 1 fills reg 0 with element 1 of lane 0
  *
  * In general, the places (register, lane) of B that round 0 fills form a subspace C; each other round fills C XORed
- * with a constant. C must satisfy two conditions:
- *   - each lane fills one register: C is a complement of U, the places in lane 0;
- *   - each source lane offers one register: let M map each place of B to the place of A with the same element. If M
- *     maps a place in C to lane 0, M must map it to register 0 too. Let W be all places that M maps to lane 0, and
- *     K the kernel of M: then the intersection of C and W must be K.
- * So C is the sum of K and a complement of U + K that has only zero in common with W. C exists unless the dimension
- * of W is larger than that of U + K. In that case one lane holds more different elements of the result than there are
- * rounds, but a lane can offer only one element in each round. If several lanes of A hold an element, M picks the
- * source lane that differs from the destination lane in the fewest bits.
+ * with a constant. Let U be the places in lane 0 of B. Let M map each place of B to the place of A with the
+ * same element, and let K be the kernel of M. Let W be the places of B that M maps to lane 0. C must satisfy
+ * two conditions:
+ *   - each lane fills one register: C is a complement of U;
+ *   - each source lane offers one register: if M maps a place in C to lane 0, M must map it to register 0
+ *     too. So C may intersect W only in K.
+ * find_round chooses the sum of K and a complement of U + K that has only zero in common with W. Such a
+ * complement exists unless the dimension of W is larger than the dimension of U + K. In that case one lane
+ * holds more different elements of the result than there are rounds, but a lane can offer only one element in
+ * each round. If several lanes of A hold an element, M prefers a source lane near the destination lane: an
+ * input bit of a lane that has the same vector in A and B stays unchanged.
  *
- * The cost estimate counts issue slots of a warp. Shuffles cost one slot a round, plus selects if the register
- * that a lane offers or fills depends on the lane. Shared memory costs a store and a load for each register,
- * plus a barrier. */
+ * The cost estimate counts issue slots of a warp. A round costs one slot for the shuffle, plus selects if the
+ * register that a lane offers or fills depends on the lane. A conversion through shared memory costs a store
+ * and a load for each register, plus a barrier. */
 #include "ir/layout/layout.h"
 
 #include "ir/params.h"
@@ -88,7 +91,8 @@ static bool find_moves(struct moves *m, const struct layout *from, const struct 
     return true;
 }
 
-/* Computes the subspace of the places that M maps to places in which all bits of `mask` are zero. */
+/* Computes the subspace of those places of B that M maps to places with zeros in all bits of `mask`. Leaves
+ * out places with a replicated register bit. */
 static void kernel(struct basis *out, const struct moves *m, uint32_t mask)
 {
     struct span images = {0};
@@ -134,8 +138,8 @@ static bool find_round(uint32_t *put, const struct moves *m)
     return true;
 }
 
-/* Returns what bit i of the filling lane's number adds (by XOR) to the source place, in a round in which the bit adds
- * put[i] to the filled register. */
+/* Returns the word that bit i of the destination lane's number adds (by XOR) to the source place, if this bit
+ * adds put[i] to the number of the filled register. */
 static uint32_t place_of_lane(const struct moves *m, const uint32_t *put, int i)
 {
     uint32_t place = m->of[m->to.reg_bits + i];
@@ -145,8 +149,9 @@ static uint32_t place_of_lane(const struct moves *m, const uint32_t *put, int i)
     return place;
 }
 
-/* Finds the register that each source lane offers. `put` says which register each lane fills. Returns false if a lane
- * would have to offer two registers in one round. */
+/* Finds the register that each source lane offers, as a linear map from the lane's number (a vector of
+ * *offer) to the register (the vector's combo, see span.h). put[i] is as in find_round. Returns false if a
+ * lane would have to offer two registers in one round. */
 static bool find_offers(struct span *offer, const struct moves *m, const uint32_t *put)
 {
     *offer = (struct span){0};
@@ -162,8 +167,8 @@ static bool find_offers(struct span *offer, const struct moves *m, const uint32_
     return true;
 }
 
-/* Returns the step that adds (by XOR) `place` to the source place and `put` to the number of the filled
- * register. */
+/* Returns the step that changes (by XOR) the source place by `place`, and the number of the filled register
+ * by `put`. */
 static struct shuffle_step step_for(const struct moves *m, const struct span *offer, uint32_t place,
                                     uint32_t put)
 {
@@ -228,8 +233,8 @@ static bool stays_in_lane(const struct shuffle *s, int lane_bits)
     return moved == 0;
 }
 
-/* Counts the issue slots of all rounds: one shuffle each, and the selects if the offered or filled register
- * depends on the thread. */
+/* Counts the issue slots of all rounds: each round takes a shuffle, and selects if the offered or the filled
+ * register depends on the thread. */
 static int shuffle_slots(const struct shuffle *s)
 {
     struct span offers = {0}, puts = {0};

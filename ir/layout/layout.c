@@ -13,7 +13,8 @@
  *
  * Write the numbers of registers, lanes and warps in bits too. Each bit that is set then moves the element by a
  * fixed vector (row, column). Register bit 0 moves by (0,1), lane bit 0 by (0,2), lane bit 1 by (1,0), warp bit
- * 0 by (2,0). The 16 squares of the tile follow by XOR, so these four vectors are the layout:
+ * 0 by (2,0). The XOR of the vectors of all set bits is the element of a place, so these four vectors are the
+ * layout:
  *
  *     reg[(0,1)] lane[(0,2) (1,0)] warp[(2,0)]       or, as coordinates,      reg[1] lane[2 4] warp[8]
  *
@@ -29,18 +30,19 @@
  * A layout maps the place to the coordinate, and not the coordinate to the place, because a place holds one
  * element, but an element may be in several places. Example: a row of 4 elements in 2 warps of 4 lanes:
  *
- *     lane[1 2] warp[0]           warp 1 holds the elements of warp 0: the zero vector replicates. The map is not
- *                                 invertible, but surjective, and its inverse may pick the place where all replicated
- *                                 bits are zero: the *owner*, which stores, counts and prints the element.
+ *     lane[1 2] warp[0]           warp 1 holds the elements of warp 0: the zero vector replicates. The map is
+ *                                 surjective, but not invertible. Where an inverse is needed, it picks the
+ *                                 place whose replicated bits are all zero: the *owner*, which stores, counts
+ *                                 and prints the element.
  *
  * With layouts as linear maps, every question about layouts is linear algebra on about twenty bit vectors:
  *
  *   - transpose, reshape and expand_dims permute bits of the coordinate. A reduction drops the bits of a dimension.
- *     Vectors that had only these bits become zero: lanes that differ only in such an input bit then hold the same
- *     element. Broadcasting is the inverse. No data moves.
- *   - a conversion from A to B is a division: A's element at place x is at B's place B^-1(A(x)), and B^-1 A is a
- *     matrix too. If this matrix keeps lane and warp, the conversion renames registers; if it keeps the warp, the
- *     conversion shuffles; else the conversion goes through shared memory.
+ *     Vectors that had only these bits become zero: places that differ only in such an input bit then hold
+ *     the same element. A broadcast adds such bits. These changes of the layout move no data.
+ *   - a conversion from A to B is a division: the element at place x of A is at place B^-1(A(x)) of B, and
+ *     B^-1 A is a matrix too. If this matrix keeps lane and warp, the conversion renames registers; if it
+ *     keeps only the warp, the conversion shuffles; else the conversion goes through shared memory.
  *   - a vector access of 4 elements needs four neighbours in one thread: two register vectors that are 1 and 2.
  *   - lanes that access shared memory together hit different banks if the bank bits of their address vectors are
  *     linearly independent: the rank of a matrix counts the bank conflicts (shared.c). */
@@ -83,14 +85,16 @@ static int dim_first_bit(const struct layout *l, int d)
     return first;
 }
 
-/* Assigns coordinate bits to input bits, dimension by dimension in `order`. used[d] counts the bits of dimension d
- * that are already assigned. */
+/* The state of layout_blocked, which assigns coordinate bits to input bits, dimension by dimension in
+ * `order`. used[d] counts the bits of dimension d that are already assigned. */
 struct dealer {
     struct layout *l;
     const int *order;
     int used[RANK_MAX];
 };
 
+/* Assigns coordinate bits to n new input bits of a kind, as long as bits remain; at most log2(most[d]) bits
+ * of dimension d, unless `most` is NULL. Returns how many of the n input bits got no coordinate bit. */
 static int deal(struct dealer *x, enum in kind, int n, const int *most)
 {
     for (int k = 0; k < x->l->rank; k++) {
@@ -141,8 +145,8 @@ uint32_t layout_basis(const struct layout *l, enum in kind, int bit)
     return l->basis[layout_first(l, kind) + bit];
 }
 
-/* Returns the XOR of the kind's vectors that the bits of `in` select; bits past the kind's last vector are
- * ignored. */
+/* Returns the XOR of the kind's vectors that the set bits of `in` select; ignores bits past the kind's last
+ * vector. */
 static uint32_t apply_kind(const struct layout *l, enum in kind, uint32_t in)
 {
     uint32_t coord = 0;
@@ -178,9 +182,9 @@ bool layout_equal(const struct layout *a, const struct layout *b)
            memcmp(a->basis, b->basis, (size_t)count_bits(a) * sizeof a->basis[0]) == 0;
 }
 
-/* Adds all vectors to the span, each with its input bit as combo (span.h). A vector that depends linearly on
- * earlier vectors is not added, so no combo contains the input bit of such a vector. Hence every place that
- * span_reduce finds is the owner of its element. */
+/* Sets *s to the span of all vectors of l; the combo (span.h) of each vector is its input bit. span_add adds
+ * no vector that depends linearly on earlier vectors, so no combo contains a replicated input bit. Hence
+ * every place that span_reduce finds is the owner of its element. */
 static void span_of_layout(const struct layout *l, struct span *s)
 {
     *s = (struct span){0};
@@ -363,7 +367,7 @@ static void print_vector(const struct layout *l, uint32_t v, struct text *t)
     text_char(t, ')');
 }
 
-/* Prints the flip only if it is not zero, or if the layout has no vectors, since the parser then learns the rank
+/* Prints the flip only if it is not zero, or if the layout has no vectors: then the parser learns the rank
  * from the flip. */
 void layout_print(const struct layout *l, struct text *t)
 {
@@ -429,7 +433,7 @@ static bool read_number(struct reader *r, uint32_t *out)
     return r->s > start && x < UINT32_C(1) << COORD_BITS_MAX;
 }
 
-/* Reads vector := number | '(' number (',' number)* ')' | '()'. All vectors must have one rank. */
+/* Reads vector := number | '(' number (',' number)* ')' | '()'. All vectors must have the same rank. */
 static bool read_vector(struct reader *r, uint32_t *vector)
 {
     int n = 0;

@@ -12,10 +12,11 @@
  *
  *     coordinate = flip ^ XOR of basis[i] over the input bits i that are set
  *
- * The map is surjective: every element is in at least one place. A place is a register of a thread, or an offset. An
- * input bit is called replicated if its basis vector is zero or depends linearly on earlier vectors: two places that
- * differ in this bit hold the same element. The owner of an element is its place whose replicated bits are all
- * zero. */
+ * The map is surjective: every element is in at least one place. A place is a register of a thread, or an
+ * offset. A register holds one element here; codegen may pack the elements of several registers into one
+ * 32-bit register. An input bit is called replicated if its basis vector is zero or depends linearly on
+ * earlier vectors: every element is then in several places. The owner of an element is the place, among
+ * these, with zeros in all replicated bits. */
 #ifndef NESO_IR_LAYOUT_H
 #define NESO_IR_LAYOUT_H
 
@@ -35,8 +36,8 @@ static inline int log2_floor(int64_t n)
     return n > 0 ? 63 - __builtin_clzll((unsigned long long)n) : 0;
 }
 
-/* Kinds of input bits. A layout either has bits of registers, lanes, warps and CTAs, or bits of an offset in
- * shared memory. */
+/* Kinds of input bits. A layout either has bits of registers, lanes, warps and CTAs (a distributed layout),
+ * or bits of an offset in shared memory. */
 enum in { IN_reg, IN_lane, IN_warp, IN_cta, IN_offset, IN_count };
 
 enum { RANK_MAX = 24, COORD_BITS_MAX = 20, LAYOUT_BITS_MAX = 40, LANE_BITS = 5 };
@@ -50,14 +51,16 @@ struct layout {
 };
 
 /* -- construction -- */
-/* Makes an empty layout for a shape (rank sizes, powers of two). The caller then adds the vectors of the input
- * bits: the kinds in the order of enum in, and within a kind the lowest bit first. */
+/* Makes a layout without input bits for a shape (`rank` sizes, all powers of two). The caller then adds the
+ * vector of each input bit with layout_add: the kinds in the order of enum in, and within a kind the lowest
+ * bit first. */
 void layout_init(struct layout *l, int rank, const int *shape);
 void layout_add(struct layout *l, enum in kind, uint32_t vector);
-/* Spreads a tile over lanes and warps so that accesses coalesce, with dimensions in `order` (fastest first). A thread
- * holds elems_per_thread[d] neighbouring elements of dimension d in registers; lanes, and then warps, divide the
- * dimensions, also in `order`. If elements remain, each thread holds more registers. If the tile has fewer elements,
- * the excess lanes or warps replicate elements. */
+/* Spreads a tile over registers, lanes and warps so that accesses coalesce. `order` lists the dimensions, the
+ * fastest first. A thread holds elems_per_thread[d] neighbouring elements of dimension d in registers. The
+ * lanes, and then the warps, divide the rest of the tile, dimension by dimension in `order`. If elements
+ * remain, each thread holds more registers. If the tile has too few elements, the excess lanes or warps
+ * replicate elements. */
 void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread,
                     const int *order, int num_warps);
 
@@ -82,30 +85,30 @@ uint32_t layout_free_bits(const struct layout *l, enum in kind);
 void layout_reshape(struct layout *out, const struct layout *l, int rank, const int *shape);
 void layout_trans(struct layout *out, const struct layout *l, const int *order);
 /* Sets *out to l without dimension `dim`: the layout of a reduction's result. If `drop`, keeps only one of several
- * registers that hold the same element; reg_of (may be NULL) then maps the result's registers to l's: reg_of[new] =
- * old. */
+ * registers that then hold the same element. Sets reg_of[r] (unless reg_of is NULL) to the register of l that
+ * becomes register r of *out. */
 void layout_slice(struct layout *out, const struct layout *l, int dim, bool drop, int *reg_of);
 /* Sets *out to l with a new dimension of size 1 at `dim`. */
 void layout_expand(struct layout *out, const struct layout *l, int dim);
 /* Computes the layout of a join's result, of the given rank and shape. The two operands of the join have layout
  * l. The lowest register bit numbers the elements of the new last dimension. */
 void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape);
-/* Sets *out to l with dimension `dim` reduced to size 1. Broadcasting an operand of this layout to layout l moves
- * no data. */
+/* Sets *out to l with dimension `dim` reduced to size 1. A tile of layout *out can be broadcast to layout l
+ * without moving data. */
 void layout_squash(struct layout *out, const struct layout *l, int dim);
 /* Sets *out to l without replicated registers; reg_of is as in layout_slice. */
 void layout_drop_free_regs(struct layout *out, const struct layout *l, int *reg_of);
 
-/* Computes the layout of a part of a larger tile of `shape`. The part has layout l, and starts at index at[d] of each
- * dimension d. The result covers only the part and is not surjective, so it must not be the divisor `to` of
+/* The tile of layout l is a part of a larger tile of `shape`; the part starts at index at[d] of each
+ * dimension d, a multiple of the part's size. Sets *out to the map from l's places to coordinates in the
+ * larger tile. *out covers only the part and is not surjective, so it must not be the divisor `to` of
  * layout_divide. */
 void layout_part(struct layout *out, const struct layout *l, const int *shape, const int *at);
 
 /* -- algebra -- */
-/* The linear map that layout_divide computes: from a place of `from` (all input bits, in the order of basis) to the
- * place of `to` that owns the same element. basis[i] is a word of to's input bits, in the order of to's basis. If
- * `to` is a layout of shared memory, the offset of an element is the XOR of place_apply for the thread and
- * place_apply for the register. */
+/* The affine map that layout_divide computes: from a place of `from` (all input bits, in the order of
+ * from->basis) to the place of `to` that owns the same element. basis[i] is a word of to's input bits, in the
+ * order of to->basis. */
 struct place_map {
     int nin, nout;
     uint64_t basis[LAYOUT_BITS_MAX];
@@ -125,12 +128,13 @@ enum conversion {
 struct params;
 enum conversion layout_conversion(const struct layout *from, const struct layout *to,
                                   const struct params *params);
-/* A conversion within threads or warps, in 2^nround rounds. In each round every lane offers one register of
- * `from`, reads the register that the lane `source` of its warp offers, and puts the value into one register of
- * `to`. These three numbers (offer, source, put) are the XOR of `first`, of round[i] for each bit i that is set in
- * the round's number, and of thread[i] for each bit i that is set in the thread's number (lane, warp, CTA). A round
- * whose source is the lane itself needs no shuffle. No round fills a replicated register of `to`: the register
- * whose replicated bits are zero has the same value. */
+/* A conversion within threads or warps, in 2^nround rounds. In each round every lane offers register `offer`
+ * of layout `from`, reads the register that lane `source` of its warp offers, and puts the value into
+ * register `put` of layout `to`. These three numbers are the XOR of `first`, of round[i] for each bit i that
+ * is set in the round's number, and of thread[i] for each bit i that is set in the thread's number (lane,
+ * warp, CTA). A round in which each lane is its own source needs no shuffle. The rounds fill only registers
+ * of `to` with zeros in all replicated bits. Each other register gets the value of the register that differs
+ * from it only in replicated bits. */
 struct shuffle_step {
     uint32_t offer, source, put;
 };
@@ -151,9 +155,9 @@ int layout_vector(const struct layout *l, int dim, int most);
  * bits of the offset, and are zero in r, the vector's first register. Element i of the vector is in register r ^
  * reg_of[i] (reg_of may be NULL). */
 int layout_shared_vector(const struct layout *shared, const struct layout *l, int most, int *reg_of);
-/* layout_wavefronts counts the wavefronts (of 32 banks of 4 bytes) in which one warp accesses all its registers
- * except replicated registers, with `vector` elements per access. layout_wavefronts_least returns the number without
- * bank conflicts. */
+/* layout_wavefronts counts the wavefronts (each accesses 32 banks of 4 bytes at most once) in which one warp
+ * accesses all its registers except replicated registers, with `vector` elements per access.
+ * layout_wavefronts_least returns this count for accesses without bank conflicts. */
 int layout_wavefronts(const struct layout *shared, const struct layout *l, int elem_bytes, int vector);
 int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector);
 /* Finds an XOR-swizzled layout of shared memory for the conversion of `from` to `to`. Tries several layouts, and
@@ -170,21 +174,23 @@ struct matrix_load {
     int word_bits;                 /* how many of the lowest register bits number the elements of a 32-bit word */
     /* The length of `row`: the number of bits of a thread's number, in the order lane, warp, CTA. */
     int nrows;
-    /* Bit i of a thread's number adds the place row[i] of l (by XOR) to the place where the thread's row begins. */
+    /* The row whose address a thread supplies begins at a place of l. Bit i of the thread's number adds
+     * row[i] to this place, by XOR. */
     uint64_t row[LAYOUT_BITS_MAX];
 };
-/* Computes the layout of the threads that supply the row addresses: register bits number the elements of a row of 16
- * bytes, lane bits the rows and matrices. Returns false if l has too few lanes or registers, or if ldmatrix cannot
- * load elements of this size. */
+/* Sets *x, and sets *out to the layout of the threads that supply the row addresses: its lowest register bits
+ * number the elements of a row of 16 bytes, its other register bits the instructions, its lane bits the rows
+ * and matrices. Returns false if l has too few lanes or registers, or if ldmatrix cannot load elements of
+ * this size. */
 bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct layout *l, int elem_bytes,
                         bool trans);
-/* Returns whether ldmatrix can load the tile from `shared`. */
+/* Returns whether ldmatrix can load a tile of layout l from a buffer of layout `shared`; if so, sets *x. */
 bool layout_matrix_load(struct matrix_load *x, const struct layout *shared, const struct layout *l,
                         int elem_bytes);
 
 /* -- boxes of tensor maps (tensor.c) -- */
-/* The boxes with which TMA copies fill a buffer. Each box is a block of the tile. The box is contiguous in the
- * buffer, and its rows are swizzled. */
+/* The boxes with which TMA copies fill a buffer. A box is a block of the tile; its elements are contiguous in
+ * the buffer, and its rows are swizzled. */
 struct boxes {
     int swizzle;         /* 0, 32, 64 or 128 bytes */
     int shape[RANK_MAX]; /* a box's size, for each dimension of the tile */
@@ -200,15 +206,15 @@ void layout_in_order(struct layout *out, int rank, const int *shape);
  * The layout divides `inner` into panels of 128 bytes (or 64, 32, 16, if the tile is narrower). A panel spans the
  * whole other dimension, and has the swizzle of a box whose rows are as long as those of the panel. */
 void layout_panels(struct layout *out, const int *shape, int elem_bytes, int inner);
-/* Dimension i of the tensor map, counted from the outermost, is the tile's dimension order[i]. Returns false if
- * TMA copies cannot fill the buffer. */
+/* Finds the largest boxes that fill a buffer of layout `shared`. Dimension i of the tensor map, counted from
+ * the outermost, is the tile's dimension order[i]. Returns false if TMA copies cannot fill the buffer. */
 bool layout_boxes(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order);
-/* Halves boxes until there are at least `parts` boxes (a power of two). Each step halves the outermost dimension that
- * is larger than 1, but never the innermost dimension. The entries of `more` stay in ascending order of `offset`, so
- * the last entry has the largest offset. Returns false if a box has at most 1024 bytes (a whole period of the
- * swizzle) or no such dimension, and so cannot be halved. */
+/* Halves boxes until there are at least `parts` boxes (a power of two). Each step halves the map's outermost
+ * dimension in which the box is larger than 1, but never the innermost dimension. The entries of `more` stay
+ * in ascending order of `offset`. Returns false if a step cannot halve the boxes: a box has at most 1024
+ * bytes (the period of the widest swizzle), or size 1 in all dimensions but the innermost. */
 bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int parts);
-/* Halves boxes as boxes_cut does, until their outermost dimension is at most `rows`. */
+/* Halves boxes as boxes_cut does, until their size in the map's outermost dimension is at most `rows`. */
 bool boxes_cut_rows(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int rows);
 
 /* -- text: `reg[1 2] lane[4 8 16 32 64] warp[128 256]`, vectors of higher rank as (row,column) -- */

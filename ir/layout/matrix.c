@@ -6,15 +6,17 @@
  * 8. Register i of lane l then holds the 32-bit word l mod 4 of row l / 4 of matrix i. The bits of a place are
  * therefore:
  *
- *     in a row of 16 bytes:    the elements of a word, lane bits 0 and 1
- *     which row:               lane bits 2, 3, 4                              (trans: row and column change places, so
- *     which matrix:            two bits of the registers                       that a word has elements of two rows)
+ *     in a row of 16 bytes:    the bits that number the elements of a word, lane bits 0 and 1
+ *     which row:               lane bits 2, 3, 4
+ *     which matrix:            up to two of the next register bits
  *
- * Divide the tile's layout by the layout of shared memory. ldmatrix can load the tile if each bit of the first line
- * above maps to one of the lowest bits of the offset, and no other bit maps to one of these. The threads that supply
- * the row addresses have a layout too: the bits of the first line are its register bits, and the bits of the other
- * lines are its lane bits. If accesses of 16 bytes in this layout have no bank conflicts, ldmatrix has none
- * either. */
+ * For ldmatrix.trans, the bits of the first two lines change places, so that a word has elements of two rows.
+ *
+ * Divide the tile's layout by the layout of shared memory. ldmatrix can load the tile if the bits of the
+ * first line map to the lowest bits of the offset, in order, and no other bit maps to one of these offset
+ * bits. The threads that supply the row addresses have a layout too: the bits of the first line are its
+ * register bits, and the bits of the other lines are its lane bits. If accesses of 16 bytes in this layout
+ * have no bank conflicts, ldmatrix has none either. */
 #include "ir/layout/layout.h"
 
 enum { ROW_BYTES = 16, WORD_BYTES = 4, COLUMN_LANES = 2, ROW_LANES = 3 };
@@ -76,8 +78,8 @@ bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct 
     return true;
 }
 
-/* Returns whether the column bits map to the lowest bits of the offset, in order, and no other bit maps to
- * one of them. */
+/* Returns whether the bits that number the elements of a row map to the lowest bits of the offset, in order,
+ * and no other bit maps to one of these offset bits. */
 static bool rows_line_up(const struct layout *shared, const struct layout *rows, int elem_bytes)
 {
     int n = ROW_BYTES / elem_bytes, reg_of[ROW_BYTES];

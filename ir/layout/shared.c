@@ -22,8 +22,8 @@
  * equal dimension always have a common complement. To find a complement, choose a basis of their intersection. Vectors
  * a_i extend this basis to a basis of A's span, and vectors b_i extend this basis to a basis of B's span. R consists of
  * the vectors a_i ^ b_i, and of vectors that extend a basis of the sum of both spans to a basis of the whole space
- * (span.c). For a transposition, where the a_i are columns and the b_i rows, R is the XOR swizzle; if A and B are
- * equal, R needs no XOR and there is no swizzle. */
+ * (span.c). For a transposition, where the a_i number columns and the b_i number rows, R is the usual XOR
+ * swizzle. If A and B are equal, there are no a_i and b_i, and hence no swizzle. */
 #include "ir/layout/layout.h"
 
 #include "ir/support/span.h"
@@ -36,8 +36,8 @@ enum { BANKS_BITS = 5, WORD_BITS = 2, ACCESS_BITS = 4 };
 
 /* -- vectors -- */
 
-/* Returns the input bit of a kind whose vector contains only the coordinate bit `bit`, provided that neither another
- * vector nor the flip contains `bit`; else -1. */
+/* Returns the input bit of kind `kind` that has exactly the coordinate bit `bit` as its vector. Returns -1 if
+ * there is none, or if another vector or the flip also contains `bit`. */
 static int clean_bit(const struct layout *l, enum in kind, int bit)
 {
     int found = -1, first = layout_first(l, kind);
@@ -121,8 +121,8 @@ int layout_wavefronts(const struct layout *shared, const struct layout *l, int e
 
 /* -- the swizzle -- */
 
-/* The coordinate bits of V, which are the low bits of the offset. The first coordinate bits are register bits of
- * both layouts; the other coordinate bits are register bits of only one of `from` and `to`. */
+/* The coordinate bits of V, to which the low bits of the offset map. The first of them are register bits of
+ * both layouts; the others are register bits of only one of `from` and `to`. */
 struct vector_bits {
     int n;
     int bit[ACCESS_BITS];
@@ -137,8 +137,8 @@ static uint32_t mask_of(const int *bit, int n)
     return mask;
 }
 
-/* Adds to v the coordinate bits that are clean register bits (clean_bit) of l, and, if `other` is not NULL, of
- * `other` too, in the order of l's register bits. */
+/* Adds coordinate bits to v until v has `most` bits: those for which clean_bit finds a register bit of l and,
+ * unless `other` is NULL, a register bit of `other` too. Adds them in the order of l's register bits. */
 static void add_vector_bits(struct vector_bits *v, const struct layout *l, const struct layout *other,
                             int most)
 {
@@ -150,12 +150,13 @@ static void add_vector_bits(struct vector_bits *v, const struct layout *l, const
                 v->bit[v->n++] = bit;
 }
 
-/* Computes the subspace that R may intersect only in zero (see the head of this file). It is the span of the words
- * that a phase accesses, without two kinds of coordinate bits. The bits of `ignored` number elements of one word or
- * vector. The bits of `elsewhere` belong to the vector of the other layout: two words that differ in such a bit are
- * in different banks anyway. So the result is the subspace of the span in which the bits of `elsewhere` are zero. To
- * find this subspace, the function moves the bits of `elsewhere` to the highest positions, which span_add eliminates
- * first. */
+/* Computes the subspace that R may intersect only in zero (see the head of this file): the span of the words
+ * that a phase of `nlanes` lane bits accesses, without two kinds of coordinate bits. The bits of `ignored`
+ * number elements of one word or vector, and do not count. The bits of `elsewhere` belong to the vector of
+ * the other layout: two words that differ in such a bit are in different banks anyway. So only vectors of the
+ * span in which the bits of `elsewhere` are zero belong to the result. To find them, the function moves the
+ * bits of `elsewhere` to the highest positions, which span_add eliminates first. The result has at most
+ * `most` vectors. */
 static void phase_span(struct basis *out, const struct layout *l, int nlanes, uint32_t ignored,
                        uint32_t elsewhere, int most)
 {
@@ -171,7 +172,7 @@ static void phase_span(struct basis *out, const struct layout *l, int nlanes, ui
     basis_extend(out, s.vector, COORD_BITS_MAX, most);
 }
 
-/* Builds the best layout for given bits of V. */
+/* Builds the layout of shared memory with the fewest bank conflicts among the layouts with the given V. */
 static void swizzle(struct layout *out, const struct layout *from, const struct layout *to, int elem_bits,
                     const struct vector_bits *vector)
 {
@@ -224,9 +225,10 @@ static void add_cost(struct cost *c, const struct layout *shared, const struct l
     c->accesses += count_accesses(l, vector);
 }
 
-/* Register bits that both layouts have in common never cause conflicts, so V contains all these bits. A register bit
- * of only one layout widens that layout's vectors, but leaves fewer banks for the accesses of the other layout. So
- * the function tries every number of such bits, first of `from`, then of `to`. */
+/* Register bits that both layouts have in common never cause conflicts, so V contains all these bits, as far
+ * as they fit into the widest access. A register bit of only one layout widens that layout's vectors, but
+ * leaves fewer banks for the accesses of the other layout. So the function tries every number of such bits,
+ * first of `from`, then of `to`. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to, int elem_bytes)
 {
     int elem_bits = log2_floor(elem_bytes), most = ACCESS_BITS - elem_bits;

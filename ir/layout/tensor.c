@@ -5,13 +5,14 @@
  * A TMA copy writes a box with its innermost dimension contiguous: element (r, c) goes to byte r W + c e, where a row
  * has W bytes and an element e bytes. A swizzle of S = 16 << m bytes then XORs the m address bits from bit 7 up into
  * the m address bits from bit 4 up; a swizzled row has S bytes. This map of the offset's bits is linear and its own
- * inverse. So layout_boxes applies this map again to undo the swizzle:
+ * inverse. So layout_boxes applies this map again to undo the swizzle (b is the number of an address bit):
  *
  *     natural[b] = basis[b] ^ (7 <= b < 7 + m ? basis[b - 3] : 0)
  *
- * Without the swizzle all vectors must be unit vectors: first those of the innermost dimension, then those of the
- * next, and so on up to the size of a box. The vectors of the higher offset bits, also unit vectors, determine the
- * starts of the other boxes. Buffers start at multiples of 1024 bytes. */
+ * Without the swizzle all vectors must be unit vectors: first the vectors of the innermost dimension, then
+ * those of the next dimension, and so on up to the size of a box. The vectors of the higher offset bits, also
+ * unit vectors, determine the starts of the other boxes. A buffer starts at a multiple of 1024 bytes (the
+ * longest period of a swizzle) or, if the buffer is smaller, of its size (allocate_shared.c). */
 #include "ir/layout/layout.h"
 
 enum { BOX_MOST = 256, CHUNK_BIT = 4, ROW_BIT = 7, SPAN_BITS_MOST = 3 };
@@ -62,7 +63,7 @@ static void undo_swizzle(uint32_t *natural, const struct layout *l, int elem_bit
 }
 
 /* Sets the box's shape: the box covers as many of the lowest offset bits as possible, and its rows have at most
- * `span` bytes (0: no limit). Returns the number of these bits. */
+ * `span` bytes (0: at most BOX_MOST elements). Returns how many offset bits the box covers. */
 static int fill_box(struct boxes *b, const uint32_t *natural, const struct layout *l, int elem_bytes,
                     const int *order, int span)
 {
@@ -89,7 +90,7 @@ static bool boxes_with(struct boxes *b, const struct layout *l, int elem_bytes, 
     *b = (struct boxes){.swizzle = m ? CHUNK << m : 0};
     int at = fill_box(b, natural, l, elem_bytes, order, b->swizzle);
     int row = b->shape[inner] * elem_bytes, bytes = elem_bytes << at;
-    bool is_row = row == elem_bytes << l->nbits[IN_offset]; /* such a buffer is not aligned for a swizzle */
+    bool is_row = row == elem_bytes << l->nbits[IN_offset]; /* one row is not aligned for a swizzle */
     if (row < CHUNK || (m && is_row) || (m && row != b->swizzle) ||
         (at < l->nbits[IN_offset] && bytes < ALIGN))
         return false;

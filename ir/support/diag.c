@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The rows of errors.h, each a tag and then its text, and where each row begins. An array of pointers to them would
- * take 14 bytes more a row. */
+/* `messages` contains the tag and the text of each row of errors.h, each followed by a zero byte; `offsets`
+ * contains the start of each row. A row with two pointers instead of an offset would take 14 bytes more. */
 struct messages {
 #define ERROR(tag, text) char at_##tag[sizeof #tag "\0" text];
 #include "ir/support/errors.h"
@@ -282,7 +282,8 @@ static size_t utf8_bytes(const char *s, size_t n)
     return overlong || beyond ? 0 : want;
 }
 
-/* Returns false for control characters of ASCII and Latin 1, and for marks that change the writing direction. */
+/* Returns false for control characters of ASCII (except tab) and Latin 1, and for marks that change the
+ * writing direction. */
 static bool is_shown(const char *s, size_t nbytes)
 {
     unsigned char c = (unsigned char)s[0];
@@ -381,7 +382,7 @@ static size_t cut_at(size_t nchars, size_t caret)
     return first > nchars - LINE_CHARS_MOST ? nchars - LINE_CHARS_MOST : first;
 }
 
-/* Appends characters first .. first+most-1 of a line; with `blank`, a blank or tab for each of them. */
+/* Appends characters first .. first+most-1 of a line; if `blank`, appends a blank or tab instead of each. */
 static void render_chars(struct text *out, const char *s, size_t n, size_t first, size_t most, bool blank)
 {
     size_t at = 0;

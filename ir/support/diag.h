@@ -78,7 +78,7 @@ struct diag {
     bool internal;  /* an internal error was reported; the API then returns NESO_INTERNAL */
     bool exhausted; /* memory or a limit was exhausted */
     /* Loops that may take long call `hurry` with the source location on which they work. `hurry` unwinds if the
-     * caller's time limit is exceeded. NULL: there is no time limit. */
+     * time limit is exceeded or the caller has cancelled the compilation. NULL: there is no limit. */
     void (*hurry)(void *ctx, struct loc at);
     void *hurry_ctx;
     const char *stage; /* the running pass or stage, for diag_bug */
@@ -100,7 +100,7 @@ void diag_verror(struct diag *d, struct loc at, enum error e, va_list args);
 void diag_warn(struct diag *d, struct loc at, enum error e, ...);
 /* Returns whether this location already has a warning `e`. (A kernel is traced again for each specialization.) */
 bool diag_has_warned(const struct diag *d, struct loc at, enum error e);
-/* Drops all diagnostics after the first n, nerrors of which are errors. */
+/* Keeps only the first n diagnostics; `nerrors` of these are errors. */
 void diag_forget(struct diag *d, int n, int nerrors);
 /* Adds a note or hint to the last error or warning. */
 void diag_note(struct diag *d, struct loc at, enum error e, ...);
@@ -112,8 +112,9 @@ _Noreturn void diag_fatal(struct diag *d, struct loc at, enum error e, ...);
 _Noreturn void diag_bug(struct diag *d, struct loc at, const char *format, ...) PRINTF_LIKE(3, 4);
 
 void diag_vformat(struct text *t, const char *format, va_list args);
-/* diag_render renders one diagnostic: an error or warning with its source line, caret and call chain, but a note or
- * hint as one line. diag_render_all renders all. */
+/* diag_render appends one diagnostic: an error or warning with its source line, caret and call chain, but a
+ * note or hint as one line. diag_render_all appends all diagnostics, and diag_render_json appends them as
+ * JSON. */
 void diag_render(const struct diag *d, const struct diagnostic *x, struct text *out);
 void diag_render_all(const struct diag *d, struct text *out);
 void diag_render_json(const struct diag *d, struct text *out);
@@ -121,8 +122,8 @@ void diag_render_json(const struct diag *d, struct text *out);
 void text_json_string(struct text *out, const char *s);
 const char *error_tag(enum error e); /* the tag in errors.h: "shape_broadcast"; messages show "shape-broadcast" */
 const char *error_text(enum error e);
-/* Returns whether the error means that memory ran out or that a limit of the caller was exceeded. All other errors
- * mean that the input is wrong. */
+/* Returns whether the error means that memory ran out, that a limit was exceeded, or that the caller
+ * cancelled the compilation. */
 bool error_is_exhaustion(enum error e);
 
 #endif

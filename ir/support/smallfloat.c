@@ -11,8 +11,8 @@
  * fewer bits. If rounding up carries out of the mantissa, the carry thus increments the exponent, as it must. If the
  * number, rounded to nearest, exceeds the largest finite number, the result is infinity in f16 and bf16, and the
  * largest finite number in fp8. Every NaN becomes the NaN whose bits are all ones except the sign, as on the GPU. The
- * code uses only integers and exact products, so the CPU's rounding mode and flushing of subnormals do not affect the
- * results. */
+ * code uses only integers and exact products (except double_to_bits for f32), so the CPU's rounding mode and
+ * flushing of subnormals do not affect the results. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -102,7 +102,7 @@ uint16_t double_to_bf16(double x, bool rz)
     return (uint16_t)narrow(&bf16_format, x, rz);
 }
 
-/* A fast path rounds numbers that are normal in both formats, as most numbers are. */
+/* A fast path rounds numbers that are normal in both formats, which most numbers are. */
 uint16_t float_to_f16(float x, bool rz)
 {
     enum { SHIFT = FLOAT_MANTISSA - 10, REBIAS = FLOAT_BIAS - 15 };

@@ -4,8 +4,8 @@
  * Let a1..ap and b1..bp extend a basis of the intersection of A and B to bases of A and of B, and u1..uk extend
  * a basis of A + B to a basis of the whole space. Then a1^b1 .. ap^bp, u1..uk span a subspace that intersects A
  * only in zero: if a sum of these vectors is in A, its b's and u's must cancel, so the sum is empty. The same
- * holds for B. For example, if the unit vectors of a tile's rows span A, and those of its columns span B, the
- * complement is the diagonal. */
+ * holds for B. For example, if the unit vectors of a tile's rows span A, and the unit vectors of its columns
+ * span B, the complement is the diagonal. */
 #include "ir/support/span.h"
 
 bool basis_add(struct basis *b, uint32_t v)

@@ -3,8 +3,8 @@
  * equations in them.
  *
  * Each added vector has a word, its `combo`. Whenever two vectors are XORed, their combos are XORed too. For example,
- * let vector i be added with the combo 1 << i. A vector of the span is the XOR of some of the added vectors, and bit
- * i of its combo says whether vector i is one of them. */
+ * let vector i be added with the combo 1 << i. Then a vector of the span is the XOR of those added vectors
+ * whose bits are set in its combo. */
 #ifndef NESO_IR_SPAN_H
 #define NESO_IR_SPAN_H
 

@@ -185,9 +185,9 @@ void text_double(struct text *t, double x, int single)
         print_scientific(t, &d);
 }
 
-/* Digits after the first SIGNIFICANT_MOST cannot change how a number rounds to a double, except by whether all of
- * them are zero. So if one of these further digits is not zero, read_digits replaces the last digit that it keeps
- * by a nonzero digit. */
+/* The value of the digits after the first SIGNIFICANT_MOST does not affect how a number rounds to a double;
+ * it only matters whether they are all zero. So if one of them is not zero, read_digits makes the last digit
+ * that it keeps nonzero. */
 enum { SIGNIFICANT_MOST = 780, EXPONENT_MOST = 100000000 };
 
 static int digit_of(char c, int base)
@@ -201,8 +201,9 @@ static int digit_of(char c, int base)
     return -1;
 }
 
-/* Copies the significant digits at s to out without the point; the number is `out` times `base` to the power *scale.
- * Returns the end of the digits, or NULL if there are no digits. */
+/* Copies the significant digits at s to `out` without the point, and sets *scale: the number at s is the
+ * number in `out` times `base` to the power *scale. Returns the end of the digits, or NULL if there are no
+ * digits. */
 static const char *read_digits(const char *s, int base, char *out, int *scale)
 {
     int n = 0;

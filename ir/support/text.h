@@ -14,7 +14,7 @@
 #define PRINTF_LIKE(at, first)
 #endif
 
-/* `s` always ends with a zero byte; `len` does not count the terminator. */
+/* A string buffer. `s` always ends with a zero byte, which `len` does not count. */
 struct text {
     struct arena *arena;
     char *s;
@@ -42,7 +42,7 @@ const char *text_read_double(const char *s, double *out);
  * or if a string has more than 64 bytes, returns any number above `most`. */
 int text_distance(const char *a, const char *b, int most);
 
-/* Maps equal strings to equal pointers, for the lifetime of the arena. */
+/* Maps equal strings to one pointer, which stays valid as long as the arena. */
 struct interner {
     struct arena *arena;
     struct map map;

@@ -9,7 +9,7 @@
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 
-/* Where an operand or an accumulator may be. */
+/* The places where an operand or an accumulator may be. */
 enum { PLACE_registers = 1, PLACE_shared = 2, PLACE_tensor = 4 /* tensor memory */ };
 
 /* The instruction and the layouts with which an engine computes a dot. */
@@ -29,16 +29,17 @@ struct mma_engine {
     /* number of warps that execute an instruction together; 0: each thread computes its own elements */
     int warps;
     int rows, columns; /* maximum size of the accumulator of one instruction */
-    uint8_t holds[DOT_count]; /* the places where operand a, operand b and the accumulator may be */
-    /* A size of elements in bytes. The engine, or ldmatrix before it, can transpose elements of this size, so their
-     * buffer in shared memory may be contiguous along either dimension. Buffers of other elements must be contiguous
-     * along K. */
+    uint8_t holds[DOT_count]; /* where operand a, operand b and the accumulator may be (PLACE_ bits) */
+    /* The element size, in bytes, that the engine (or ldmatrix, which loads its operands) can transpose: a
+     * buffer of such elements in shared memory may be contiguous along either dimension. Buffers of other
+     * elements must be contiguous along K. */
     int either_major_bytes;
-    /* If true, op mma_start starts the dot, threads continue while the dot runs, and op mma_wait waits for its
-     * result. If false, op `dot` computes the dot, and the ops that follow can use its result. */
+    /* If true, op mma_start starts the dot, threads continue while the dot runs, and op mma_wait waits for
+     * the result. If false, op `dot` computes the dot, and the ops that follow can use the result. */
     bool is_async;
-    /* Sets name, fragment and split. Returns NULL, or the reason why the engine cannot compute the dot. The dot's
-     * operands may already be buffers. rows_first: see warp_split_for. */
+    /* Sets name, fragment and split of *c; c->engine is set already. Returns NULL, or the reason why the
+     * engine cannot compute the dot. The dot's operands may already be buffers. rows_first: see
+     * warp_split_for. */
     const char *(*choose)(struct mma_choice *c, const struct op *dot, bool rows_first);
 };
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* fragments.c: lists the lane and the register of each element of an mma instruction's operands.
+/* fragments.c: lists the lane and the register of each element of an mma instruction's operands, and computes
+ * layouts of whole tiles from them.
  *
- * mma.sync multiplies a 16 x K by a K x 8 matrix. Linear maps, as in any layout, assign the elements of these
- * matrices to lanes. For f16 (K = 16), the map of A to (row, column) is the following, where e0, e1, .. are the bits
- * of an element's number within its lane:
+ * mma.sync multiplies a 16 x K matrix A by a K x 8 matrix B. Linear maps, as in any layout, map a lane and
+ * the number of an element within the lane to (row, column). For f16 (K = 16), the vectors of A are the
+ * following, where e0, e1, .. are the bits of an element's number within its lane:
  *
  *     e0 (0,1)  e1 (8,0)  e2 (0,8)        lane bits (0,2) (0,4) (1,0) (2,0) (4,0)
  *
  * A lane packs its elements into 32-bit registers in order of their numbers, the lowest bits first. In the layout of
  * a whole tile, the vectors of one instruction come first. Then come the vectors that number the other instructions
  * of the same warp, and then the vectors that number the warps. If several warps read the same part of an operand,
- * the part is replicated. The vectors of the bits that number these warps are zero.
+ * the vectors of the bits that number these warps are zero, which replicates the part. Example:
  *
  *     64x32 A, 4 warps as 2 x 2     reg[(0,1) (8,0) (0,8) (0,16) (16,0)] lane[..] warp[(32,0) (0,0)] */
 #include "ir/target/fragments.h"
@@ -18,7 +19,7 @@
 enum { ROWS_A = 16, COLUMNS_B = 8 };
 
 // clang-format off
-/* All instructions have the same accumulator; the operands depend on the width of their elements. */
+/* All instructions have the same accumulator; the layouts of a and b depend on the element width. */
 #define ACC      {16, 8, 2, {{0, 1}, {8, 0}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}}
 #define HALVES_A {16, 16, 3, {{0, 1}, {8, 0}, {0, 8}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}}
 #define HALVES_B {16, 8, 2, {{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}}
@@ -69,8 +70,8 @@ struct warp_split warp_split_for(const struct fragment *g, const struct type *ac
     int warps = log2_floor(num_warps);
     struct warp_split s = {.batch = batch < warps ? batch : warps};
     for (warps -= s.batch; warps > 0; warps--) {
-        /* an instruction has 16 rows and 8 columns, so a square part has twice as many instructions along a row as
-         * along a column: one more bit */
+        /* an instruction has 16 rows and 8 columns, so a square part has twice as many instructions side by
+         * side as one below the other: n has one bit more than m */
         bool tall = m - s.m >= n - s.n - 1 || rows_first;
         if (s.m < m && (tall || s.n == n))
             s.m++;
@@ -110,7 +111,8 @@ static void add_bits(struct layout *l, enum in kind, int low, int n)
 }
 
 /* The coordinate bits of one dimension of a tile, without the bits inside one instruction's matrix. `low` is the
- * lowest of these bits; the first `regs` of them become register bits, and the next `warps` become warp bits. */
+ * lowest of these bits; the lowest `regs` bits become register bits, and the next `warps` bits become warp
+ * bits. */
 struct dim_share {
     int low, regs, warps;
 };
@@ -120,7 +122,8 @@ static void add_regs(struct layout *l, const struct dim_share *x)
     add_bits(l, IN_reg, x->low, x->regs);
 }
 
-/* The highest bits of a dimension number the warps that divide it. The vectors of the other warp bits are zero. */
+/* Adds the vectors of `warps` warp bits that divide a dimension of the accumulator: the highest bits of the
+ * dimension, then zero vectors if this operand does not have the dimension. */
 static void add_warps(struct layout *l, const struct dim_share *x, int warps)
 {
     add_bits(l, IN_warp, x->low + x->regs, x->warps);
@@ -176,7 +179,7 @@ static int least(int x, int y)
     return x < y ? x : y;
 }
 
-/* The bits of a dimension that are not yet assigned, from the lowest. */
+/* The coordinate bits of a dimension that are not yet assigned: `left` bits from bit `low` up. */
 struct supply {
     int low, left;
 };
@@ -190,8 +193,8 @@ static int give(struct layout *l, enum in kind, struct supply *x, int n)
     return n;
 }
 
-/* Adds vectors for n input bits. The vectors are those of the unassigned bits of dimension x[0], then of x[1] and
- * x[2]; when no bits are left, they are zero. */
+/* Adds vectors for n input bits: the unassigned bits of dimension x[0], then of x[1] and x[2], then zero
+ * vectors. */
 static void give_all(struct layout *l, enum in kind, struct supply *const *x, int n)
 {
     for (int i = 0; i < 3; i++)
@@ -216,7 +219,7 @@ void layout_fma_acc(struct layout *out, const struct type *t, int num_warps)
                   batch = {rows + columns, t->rank > 2 ? out->dim_bits[0] : 0};
     give(out, IN_reg, &column, least(own_columns, VECTOR));
     own_columns -= least(own_columns, VECTOR);
-    column.left -= own_columns; /* these bits are assigned to registers, after lanes and warps */
+    column.left -= own_columns; /* keeps the highest bits for registers, until lanes and warps have theirs */
     row.left -= own_rows;
     int lanes = LANE_BITS - give(out, IN_lane, &column, LANE_COLUMNS);
     give_all(out, IN_lane, (struct supply *[]){&row, &column, &batch}, lanes);
@@ -228,8 +231,8 @@ void layout_fma_acc(struct layout *out, const struct type *t, int num_warps)
     give(out, IN_reg, &batch, batch.left);
 }
 
-/* Converts a vector of the accumulator's layout to a coordinate of operand `role`, whose layout is `to`: drops
- * the dimension that the operand lacks, and sets K to zero. */
+/* Converts a vector of the accumulator's layout `acc` to a vector of layout `to` of operand `role`: drops the
+ * dimension that the operand lacks, and sets the index along K to zero. */
 static uint32_t operand_coord(const struct layout *to, enum dot_role role, const struct layout *acc,
                               uint32_t v)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fragments.h: declares tables of the registers and lanes in which a warp's mma instructions expect their
- * operands, and computes layouts of whole tiles from these tables. */
+/* fragments.h: declares tables of the registers and lanes in which mma.sync instructions expect their
+ * operands, and functions that compute layouts of whole tiles from these tables. */
 #ifndef NESO_IR_FRAGMENTS_H
 #define NESO_IR_FRAGMENTS_H
 
@@ -9,7 +9,8 @@
 /* The operands of `dot a b acc`, in order; the result has the accumulator's layout. */
 enum dot_role { DOT_a, DOT_b, DOT_acc, DOT_count };
 
-/* One matrix of an mma instruction: its rows and columns, and its layout in registers and lanes. */
+/* One matrix (a, b or the accumulator) of an mma instruction: its size, and the vectors (row, column) of the
+ * bits of registers and lanes. */
 struct fragment_part {
     int rows, columns;
     int nregs; /* log2 of the elements that a lane holds */
@@ -18,9 +19,9 @@ struct fragment_part {
     } reg[4], lane[LANE_BITS];
 };
 
-/* An mma instruction of shape M x N x K. */
+/* An mma instruction of shape 16 x 8 x k. */
 struct fragment {
-    const char *name; /* name of codegen's instruction: m16n8k16_f16 */
+    const char *name; /* the name of the instruction in codegen/insns.h, for example m16n8k16_f16 */
     enum dtype dtype; /* element type of operand a */
     enum dtype dtype_b;
     int k;
@@ -36,14 +37,15 @@ extern const int nfragments;
 const struct fragment *fragment_for(const struct op *dot);
 
 /* Describes how warps divide the accumulator of a dot: 2^m warps divide the rows, 2^n warps the columns, 2^batch
- * warps the batch. The `idle` warp bits number excess warps, which repeat the work of other warps. If 2^group warps
- * execute one instruction together, m and n count such groups instead of warps. Each warp of a group computes the 16
- * rows below the rows of the previous warp. */
+ * warps the batch. 2^idle warps repeat the same work. If 2^group warps execute one instruction together, m
+ * and n count such groups instead of warps. Each warp of a group computes the 16 rows below the rows of the
+ * previous warp. */
 struct warp_split {
     int batch, m, n, idle, group;
 };
 /* Divides the accumulator into parts that are as square as possible, which minimizes reads of the operands.
- * With `rows_first`, warps divide rows before columns, so that a reduction along a row needs no other warp. */
+ * If rows_first, warps divide all rows before they divide columns, so that a reduction along a row needs no
+ * other warp. */
 struct warp_split warp_split_for(const struct fragment *g, const struct type *acc, int num_warps, bool rows_first);
 
 /* Divides the accumulator among groups of `warps` warps that compute `rows` rows together: the rows first, then the

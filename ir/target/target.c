@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* target.c: lists the GPUs, one row each (see target.h). Limits are those of NVIDIA's tables of compute
- * capabilities; ptx_version is the first version of PTX that has the target. */
+/* target.c: lists the GPUs, one row each (see target.h). The limits come from NVIDIA's tables of compute
+ * capabilities. */
 #include "ir/target/target.h"
 
 #include <stddef.h>
@@ -8,9 +8,9 @@
 
 #define BIT(feature) (UINT64_C(1) << HAS_##feature)
 
-/* The features of each generation. A generation has the features of the previous generation, except for cluster
- * and mma_fp8, which later GPUs may lack. mma_fp8 means that mma.sync has fp8 operands; on other GPUs ptxas
- * converts fp8 to f16 for every mma. */
+/* The features of each generation. A generation has all features of the previous generation, except that
+ * later GPUs may lack cluster and mma_fp8. mma_fp8 means that the hardware's mma takes fp8 operands; on other
+ * GPUs ptxas converts fp8 to f16 for every mma.sync. */
 #define AMPERE (BIT(cp_async) | BIT(ldmatrix) | BIT(mma_bf16) | BIT(redux) | BIT(ex2_bf16))
 #define ADA (AMPERE | BIT(mma_fp8) | BIT(cvt_fp8))
 #define SM90                                                                                                 \
@@ -32,11 +32,12 @@ static const int cycles[LATENCY_count] = {
 
 /* The rates of an SM per cycle. On all GPUs the rates are 128 bytes of shared memory, 16 results of special functions
  * and 4 instructions. The other rates depend on the GPU. `memory` is the number of bytes that each SM gets from L2
- * while all SMs read. `fma` (each f32 unit multiplies 4 bytes of K, which is one f32), `mma` and `wgmma` are the
- * rates of the engines for dense dots. `memory` is measured on an H100, with one program on each SM and 32 KiB of
- * operands in each iteration. An iteration took 988 cycles in a matrix product, and 1010 cycles in a mixture of
- * experts (both 128 x 128 x 64 elements of f16). In a product of fp8 (128 x 128 x 128), an iteration took 1050
- * cycles. wgmma's m64n256 with 32 bytes of K takes 128 cycles. The rates of the other GPUs are estimates. */
+ * while all SMs read. `fma`, `mma` and `wgmma` are the rates of the engines for dense dots, as mma_rates
+ * counts them (an f32 unit multiplies one f32 per cycle, which is 4 bytes of K). For Hopper, `memory` was
+ * measured on an H100, with one program on each SM and 32 KiB of operands in each iteration. An iteration
+ * took 988 cycles in a matrix product, and 1010 cycles in a mixture of experts (both 128 x 128 x 64 elements
+ * of f16). In a product of fp8 (128 x 128 x 128), an iteration took 1050 cycles. `wgmma` follows from m64n256
+ * with 32 bytes of K, which takes 128 cycles. The rates of the other GPUs are estimates. */
 #define RATES(memory, fma, mma, wgmma)                                                                       \
     .rates = {[UNIT_memory] = memory, [UNIT_shared] = 128, [UNIT_special] = 16, [UNIT_issue] = 4},           \
     .mma_rates = {fma, mma, wgmma}

@@ -45,7 +45,8 @@ enum latency {
     LATENCY_count
 };
 
-/* The units of an SM that its warps share, one row each: word, name, and what a target's rate counts per cycle. */
+/* The units of an SM that its warps share, one row each: word, name, and the quantity that struct target's
+ * `rates` counts. */
 #define UNITS(X) \
     X(memory, "global memory", "bytes that an SM gets from L2") \
     X(shared, "shared memory", "bytes") \
@@ -70,16 +71,19 @@ enum engine {
     ENGINE_count
 };
 
-/* A warpgroup is WARPGROUP_WARPS warps. These warps start a wgmma together, and setmaxnreg applies to all of them. */
+/* A warpgroup is WARPGROUP_WARPS consecutive warps. They execute a wgmma together, and setmaxnreg applies to
+ * all of them. */
 enum {
     WARPGROUP_WARPS = 4,
-    STAGGER_GROUPS_MOST = 4 /* maximum of staggered warpgroups: each pair of neighbours needs two named barriers */
+    /* maximum of warpgroups in a kernel with the op stagger_wait: each pair of neighbours needs two named
+     * barriers */
+    STAGGER_GROUPS_MOST = 4
 };
 
 struct target {
     const char *name;        /* for example "sm_90a" */
     const char *generation;  /* for example "Hopper" */
-    int capability;          /* 90: major * 10 + minor, to match a device; no pass depends on this number */
+    int capability;          /* major * 10 + minor, to match a device; no pass depends on this number */
     bool arch_specific;      /* the code runs only on this capability (the "a" of the name) */
     int ptx_version;         /* the lowest PTX .version that has the target; 80 means 8.0 */
     uint64_t features;       /* one bit for each enum feature */
@@ -89,7 +93,7 @@ struct target {
     int regs_thread;         /* maximum of 32-bit registers of a thread */
     int threads_sm, ctas_sm;
     const int *latency_cycles; /* indexed by enum latency; estimates */
-    int rates[UNIT_count]; /* the work of a unit per cycle, as UNITS counts it; estimates */
+    int rates[UNIT_count]; /* the work of each unit of an SM per cycle, counted as UNITS says; estimates */
     /* rows x columns x bytes of K that an engine multiplies per cycle; estimates; 0: the target lacks the engine */
     int mma_rates[ENGINE_count];
 };
@@ -98,17 +102,18 @@ extern const struct target targets[];
 extern const int ntargets;
 
 const struct target *target_by_name(const char *name);
-/* Returns the best target for a device of this compute capability; NULL if there is none. */
+/* Returns the target of the highest capability that runs on a device of this compute capability; NULL if
+ * there is none. */
 const struct target *target_for_capability(int major, int minor);
 bool target_has(const struct target *t, enum feature f);
 /* Returns how many CTAs fit on an SM at once. The limits are the SM's threads and CTAs, its registers (the hardware
  * allocates a thread's registers in multiples of REGS_UNIT), and shared memory (the system reserves a part for each
- * CTA). If `threads` is 0, only shared memory limits the CTAs. If `smem_bytes` is 0, shared memory does not limit the
- * CTAs. */
+ * CTA). `threads` and `smem_bytes` are those of a CTA, `regs` (at least 1) those of a thread. If `threads` is
+ * 0, only shared memory limits the CTAs. If `smem_bytes` is 0, shared memory does not limit the CTAs. */
 enum { REGS_UNIT = 8 };
 int target_ctas(const struct target *t, int threads, int regs, int64_t smem_bytes);
-/* Returns each thread's share of an SM's registers if `threads` threads share the SM, at most regs_thread + 1. The
- * result need not be a multiple of REGS_UNIT. */
+/* Returns each thread's share of an SM's registers if `threads` threads (at least 1) share the SM, but at
+ * most regs_thread + 1. The result need not be a multiple of REGS_UNIT. */
 int target_regs(const struct target *t, int threads);
 
 #endif

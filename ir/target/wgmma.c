@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* wgmma.c: decides which dots wgmma can compute, and describes wgmma's operands in shared memory.
  *
- * Four warps multiply 64 x K by K x N, N up to 256. Each warp has 16 rows of the accumulator, in the layout of
- * mma.sync; each group of 8 columns has registers of its own. A in registers has the layout of mma.sync too. wgmma
- * reads B, and A if it is not in registers, from shared memory. In shared memory, wgmma expects the following byte
- * offsets before the swizzle (W: 128, 64, 32; 16 without swizzle). The table is for an operand that is contiguous
- * along k; if it is contiguous along m or n (16-bit types only), exchange k with m or n:
+ * Four warps multiply A (64 x K) by B (K x N, N up to 256). Each warp has 16 rows of the accumulator, in the
+ * layout of mma.sync; each group of 8 columns has registers of its own. If A is in registers, A has the
+ * layout of mma.sync too. wgmma reads B, and A if it is not in registers, from shared memory. There, wgmma
+ * expects each bit of an index to add the following byte offset, before the swizzle. W is the number of bytes
+ * of a row: the width of the swizzle (128, 64 or 32), or 16 without a swizzle. The table is for an operand
+ * that is contiguous along k. If the operand is contiguous along m or n (16-bit types only), exchange k with
+ * m or n and, if there is no swizzle, LBO with SBO:
  *
- *     k's byte bits below W     the same bits: a row of W bytes
+ *     k's bits within a row     the size of 1, 2, 4, .. elements
  *     m's bits 0, 1, 2          W, 2W, 4W: eight rows
- *     m's further bits          S, 2S, ..     any power of two, a field of the descriptor
- *     k's further bits          L, 2L, ..     likewise
+ *     m's further bits          S, 2S, ..: S is any power of two, a field of the descriptor (SBO)
+ *     k's further bits          L, 2L, ..: L is any power of two, a field of the descriptor (LBO)
  *
- * The swizzle XORs n = log2(W / 16) bits of the address, from bit 7 up, into the n bits from bit 4 up. These
- * maps are linear, so the offsets of the single bits of an index determine whether a descriptor can describe a
- * buffer. */
+ * The swizzle then XORs n = log2(W / 16) bits of the address, from bit 7 up, into the n bits from bit 4 up.
+ * These maps are linear, so the offsets of the single bits of an index determine whether a descriptor can
+ * describe a buffer. */
 #include "ir/target/wgmma.h"
 
 enum { ROW_BYTES_MOST = 128, ROW_BYTES_LEAST = 16, EIGHT_ROWS = 3, SWIZZLE_FROM = 7, SWIZZLE_TO = 4 };
@@ -94,7 +96,7 @@ static int swizzle_bits(int width_bytes)
     return log2_floor(width_bytes / ROW_BYTES_LEAST);
 }
 
-/* Finds the byte offset of each coordinate bit in the buffer. */
+/* Finds the byte offset of each coordinate bit in the buffer. Returns whether element 0 is at offset 0. */
 static bool find_places(uint32_t *bytes, const struct layout *l, int elem_bytes)
 {
     struct layout bits = *l;
@@ -116,9 +118,9 @@ static bool is_single_bit(uint32_t x)
     return x && !(x & (x - 1));
 }
 
-/* Checks the offsets of the bits of an index along the contiguous dimension of the operand. Within a row, bit i must
- * have the offset of element 2^i of the row. The higher bits must have the offsets stride, 2 stride, 4 stride, ...
- * Sets *stride. */
+/* Checks the offsets at[0..nbits) of the bits of an index along the contiguous dimension of the operand.
+ * Within a row of `width` bytes, bit i must have the offset of element 2^i of the row. The higher bits must
+ * have the offsets stride, 2 stride, 4 stride, ... Sets *stride if there are higher bits. */
 static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width, int *stride)
 {
     for (int i = 0, past = 0; i < nbits; i++)
@@ -134,7 +136,8 @@ static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width,
 }
 
 /* Checks the offsets of the bits of an index along the other dimension. The lowest three bits number eight
- * consecutive rows. The higher bits must have the offsets stride, 2 stride, 4 stride, ... Sets *stride. */
+ * consecutive rows of `width` bytes. The higher bits must have the offsets stride, 2 stride, 4 stride, ...
+ * Sets *stride if there are higher bits. */
 static bool fits_rows(const uint32_t *at, int nbits, int width, int *stride)
 {
     for (int i = 0; i < nbits; i++) {
@@ -148,7 +151,7 @@ static bool fits_rows(const uint32_t *at, int nbits, int width, int *stride)
 
 static bool fits(struct wgmma_view *v, int elem_bytes, int width, int mn_bits, int k_bits)
 {
-    /* strides; a stride that the instruction does not use may have any value */
+    /* the strides; the instruction ignores a stride without higher bits, so its value does not matter */
     int inner = ROW_BYTES_LEAST, rows = ROW_BYTES_LEAST;
     if (!fits_inner(v->trans ? v->mn : v->k, v->trans ? mn_bits : k_bits, elem_bytes, width, &inner) ||
         !fits_rows(v->trans ? v->k : v->mn, v->trans ? k_bits : mn_bits, width, &rows))
@@ -162,8 +165,8 @@ static bool fits(struct wgmma_view *v, int elem_bytes, int width, int mn_bits, i
     return true;
 }
 
-/* Computes the offsets of one dimension's bits without the swizzle. Each offset must be a single bit of the
- * address, so that the offsets of two indices can be added. */
+/* Computes the offsets of one dimension's bits without the swizzle. Returns false unless each offset is a
+ * single bit of the address: only then is the offset of an index the sum of its bits' offsets. */
 static bool take_bits(uint32_t *to, const uint32_t *bytes, int n, int width)
 {
     uint32_t flips = (UINT32_C(1) << swizzle_bits(width)) - 1;

@@ -9,9 +9,10 @@
  * i0 and i1 are the tile's indices, `trips` is the number of finished iterations of a loop, and sm and M are uniform:
  * the launcher can compute them (affine.h). The stride of a dimension is the coefficient of the tile's index. If the
  * mask bounds the index of a dimension, the start of the dimension is the non-uniform part of that index, and the
- * uniform part becomes part of the bound. The starts of the other dimensions are the quotients of the address's
- * remaining terms by their strides. If no stride divides a term (for example pid times the stride of a batch), the
- * term becomes an additional dimension. */
+ * uniform part becomes part of the bound. The analysis then divides each remaining term of the address by the
+ * strides of the other dimensions. If a stride divides the term, the quotient becomes part of the start of
+ * that dimension. If no stride divides the term (for example pid times the stride of a batch), it becomes an
+ * additional dimension. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/value_range.h"
 
@@ -20,7 +21,7 @@
 struct conditions {
     int n;
     struct poly f[CONDITIONS_MOST]; /* each condition is f < 0 */
-    bool some;                      /* collect the conditions that are understood, and ignore the others */
+    bool some;                      /* true: ignore the conditions that are not understood */
 };
 
 /* -- signs -- */
@@ -31,8 +32,8 @@ static bool is_nonnegative_opnd(struct affine_table *t, const struct op *o, int 
     return x && poly_is_nonnegative(t, &x->p, a);
 }
 
-/* Returns whether a proof that o's result is at least 0 may use a guard which requires that operand i is at least
- * 0. */
+/* Returns whether the proof that o's result is at least 0 may add a guard which requires that operand i is at
+ * least 0. */
 static bool may_guard(const struct op *o, int i)
 {
     switch (o->code) {
@@ -45,9 +46,9 @@ static bool may_guard(const struct op *o, int i)
     }
 }
 
-/* Returns whether v, an atom, is the counter of a loop that counts up from a value of at least 0, or down to such a
- * value. Such a counter is an atom if the loop's step is no positive constant (affine.c). A step that is no constant is
- * assumed to be positive. */
+/* Returns whether v, an atom, is a loop counter that is always at least 0: its first value is at least 0 if
+ * it counts up, and its last value if it counts down. A counter is an atom only if the loop's step is
+ * negative or not a constant (affine.c). A step that is not a constant is assumed to be positive. */
 static bool is_nonnegative_counter(struct affine_table *t, const struct value *v)
 {
     const struct op *loop = v->def || v->index ? NULL : v->block->parent;
@@ -123,6 +124,7 @@ bool poly_is_nonnegative(struct affine_table *t, const struct poly *p, struct ac
 
 static const char *const no_bounds = "the mask is no conjunction of bounds";
 
+/* Adds the condition x - y + more < 0. Dimension d of x and y is dimension to[d] of the access. */
 static bool add_condition(struct affine_table *t, struct conditions *c, const struct poly *x,
                           const struct poly *y, int64_t more, const int *to)
 {
@@ -152,8 +154,8 @@ static bool compare(struct affine_table *t, const struct op *o, const int *to, s
 
 static bool collect(struct affine_table *t, const struct value *v, const int *to, struct conditions *c);
 
-/* Collects the conditions of both operands of an `and`. If c->some, one operand whose conditions are not understood
- * is ignored. */
+/* Collects the conditions of both operands of an `and`. If c->some, it is enough that the conditions of one
+ * operand are understood. */
 static bool collect_both(struct affine_table *t, const struct op *o, const int *to, struct conditions *c)
 {
     int known = 0;
@@ -167,7 +169,8 @@ static bool collect_both(struct affine_table *t, const struct op *o, const int *
     return c->some ? known > 0 : known == 2;
 }
 
-/* Collects the conditions under which v is true; dimension d of v is dimension to[d] of the access. */
+/* Collects the conditions under which v is true. Dimension d of v is dimension to[d] of the access. Returns
+ * false if v is not a conjunction of comparisons that the analysis understands. */
 static bool collect(struct affine_table *t, const struct value *v, const int *to, struct conditions *c)
 {
     const struct op *o = v->def;
@@ -255,7 +258,8 @@ static struct poly split(const struct affine_table *t, const struct poly *p, str
     return varying;
 }
 
-/* Adds the bound f = start + i + uniform < 0 along d: the non-uniform terms of f become the dimension's start. */
+/* Adds the bound f < 0 along d, where f = start + i + uniform, and i is the index along d. The other terms of
+ * f that are not uniform become the dimension's start. */
 static bool add_bound(struct finder *x, int d, const struct poly *f, bool is_modulo)
 {
     struct access_dim *dim = &x->a->dims[d];
@@ -272,7 +276,8 @@ static bool add_bound(struct finder *x, int d, const struct poly *f, bool is_mod
     return true;
 }
 
-/* Adds the bound -i - start - 1 + uniform < 0, that is, start + i - uniform >= 0. */
+/* Adds the lower bound f < 0 along d, where f = -(start + i + uniform) - 1: that is, start + i + uniform >=
+ * 0. */
 static bool add_lower_bound(struct finder *x, int d, const struct poly *f)
 {
     struct access_dim *dim = &x->a->dims[d];
@@ -283,7 +288,8 @@ static bool add_lower_bound(struct finder *x, int d, const struct poly *f)
     struct poly start = split(x->t, &without, &uniform);
     if ((x->has_start[d] && !poly_equal(&start, &dim->start)) || dim->is_bounded_below)
         return refuse(x, "dimension %d has bounds on different indices", d);
-    /* Index 0 of the dimension is the first index at which the mask is true. */
+    /* Now start + uniform becomes the start: index 0 of the dimension is the first at which the condition is
+     * true. */
     for (int i = 0; i < dim->nbounds; i++)
         if (!poly_add(x->t, &dim->bounds[i].more, &dim->bounds[i].more, &uniform, -1))
             return refuse(x, "%s", no_bounds);
@@ -294,7 +300,7 @@ static bool add_lower_bound(struct finder *x, int d, const struct poly *f)
     return true;
 }
 
-/* Returns whether the condition is always true, like x % n < n. */
+/* Returns whether the condition f < 0 is x % n < n, which is always true. */
 static bool is_idle(struct finder *x, const struct poly *f)
 {
     for (int i = 0; i < f->n; i++) {
@@ -309,7 +315,8 @@ static bool is_idle(struct finder *x, const struct poly *f)
     return false;
 }
 
-/* Adds the mask's conditions. Adds lower bounds last, because they change the uniform part of the start. */
+/* Adds the mask's conditions as bounds of dimensions. Adds lower bounds last, because they add a uniform part
+ * to the start, and add_bound compares starts without such a part. */
 static bool add_conditions(struct finder *x, const struct conditions *c)
 {
     for (int lower = 0; lower < 2; lower++)
@@ -370,8 +377,8 @@ static bool find_strides(struct finder *x, const struct type *tile)
     return !tile->rank || x->a->contiguous >= 0 || x->any_stride || refuse(x, "no dimension is contiguous");
 }
 
-/* For each dimension whose start a condition has set, subtracts the start times the stride from the remaining
- * address. */
+/* Subtracts start times stride from the remaining address, for each dimension whose start a condition has
+ * set. */
 static bool subtract_starts(struct finder *x)
 {
     for (int d = 0; d < x->a->tile_rank; d++) {
@@ -383,8 +390,8 @@ static bool subtract_starts(struct finder *x)
     return true;
 }
 
-/* `factor` is the coefficient of the atom. If the stride of dimension d divides a part of `factor`, moves this part
- * to the start of d. */
+/* *factor is the coefficient of the atom in the address. Divides *factor by the stride of dimension d, adds
+ * the quotient times the atom to the start of d, and leaves the remainder in *factor. */
 static bool divide(struct finder *x, int d, int atom, struct poly *factor)
 {
     struct access_dim *dim = &x->a->dims[d];
@@ -394,8 +401,8 @@ static bool divide(struct finder *x, int d, int atom, struct poly *factor)
         return true;
     if (!poly_divide(x->t, factor, &dim->stride, &q, factor))
         return refuse(x, "the address has too many terms");
-    /* A constant stride may also divide coefficients that belong to other dimensions. The quotient is an index of
-     * this dimension only if it is constant too. */
+    /* A constant stride may also divide coefficients that belong to other dimensions. The analysis assumes
+     * that the quotient belongs to this dimension only if it is constant too. */
     if (poly_const(&dim->stride, &bytes) && !poly_const(&q, &bytes)) {
         struct poly back;
         if (!poly_mul(x->t, &back, &q, &dim->stride) || !poly_add(x->t, factor, factor, &back, 1))
@@ -415,8 +422,8 @@ static bool add_dim(struct finder *x, int atom, const struct poly *stride)
     return true;
 }
 
-/* Divides the remaining terms of the address by the strides. Strides that are not constant go first, because such a
- * stride identifies its dimension. */
+/* Divides the remaining terms of the address by the strides, first by those that are not constant: if such a
+ * stride divides a term, the term certainly belongs to its dimension. */
 static bool distribute(struct finder *x)
 {
     struct poly varying = split(x->t, &x->rest, &x->a->offset);
@@ -450,8 +457,9 @@ static bool check_starts(struct finder *x)
 }
 
 /* Handles an address that decreases from iteration to iteration, in a loop that counts by 1 between uniform bounds.
- * Replaces `trips` in the address by n - 1 - `trips`, so that the atom now means the number of iterations that
- * remain. This number has the same values, 0 to n - 1, but a positive coefficient. */
+ * Let n be the number of iterations. Replaces `trips` in the address by n - 1 - `trips`, so that the atom now
+ * stands for the number of iterations that remain after the current one. The atom still has the values 0 to n
+ * - 1, but now has a positive coefficient. */
 static bool count_from_last(struct finder *x)
 {
     for (int i = 0; i < x->rest.n; i++) {

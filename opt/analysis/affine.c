@@ -5,18 +5,19 @@
  *     %r   = range 0 .. 128        i0                                  (the tile's own index along dimension 0)
  *     %m   = %pid * 128 + %r       128 pid + i0
  *     %o   = %m * %stride          128 stride pid + stride i0          (stride is uniform in the launch)
- *     %p   = %A + %o               A + 256 stride pid + 2 stride i0    (f16: bytes)
- *     for ... carry(%q = %p) {     A + ... + 128 trips                 (the number of finished iterations)
+ *     %p   = %A + %o               A + 256 stride pid + 2 stride i0    (in bytes; an f16 has 2)
+ *     for ... carry(%q = %p) {     A + ... + 128 trips                 (trips: finished iterations)
  *       yield %q + 64
  *
- * A scalar is uniform if it is the same in all programs, so that the launcher can compute it. The form of a value is
- * a polynomial in which each term has at most one non-uniform variable (atom). Polynomials are over the integers, not
- * modulo 2^32: index arithmetic that overflows is an error of the program, which the interpreter reports. If a scalar
- * is not a sum or product, it becomes an atom. If a tile is not a sum or product, it has no form.
+ * The form of a value is a polynomial; its variables are called atoms. A scalar is uniform if the launcher
+ * can compute it from the arguments and the size of the grid. Each term has at most one atom that is not
+ * uniform. Polynomials are over the integers, not modulo 2^32: index arithmetic that overflows is an error of
+ * the program, which the interpreter reports. A scalar that is not a sum or product of forms becomes an atom.
+ * A tile that is not a sum or product of forms has no form.
  *
- * For a loop-carried value the analysis introduces an atom and computes the form of the yielded value. If this form
- * is the atom plus a loop-invariant increment, the carried value is its initial value plus increment times
- * trips. */
+ * For a loop-carried value, the analysis introduces an atom and computes the form of the yielded value. If
+ * this form is the atom plus an increment that is the same in all iterations, the form of the carried value
+ * is its initial value plus increment times trips. */
 #include "opt/analysis/affine.h"
 
 #include "opt/passes.h"
@@ -24,12 +25,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The forms of the values in a loop's body, while the analysis represents a carried value by an atom. Outer scopes
- * hold the forms of values that are defined outside of the loop. */
+/* The forms of the values in a loop's body, while an atom stands for a carried value of the loop. Outer
+ * scopes hold the forms of values that are defined outside of the loop. */
 struct affine_scope {
-    struct map known; /* maps a value to its struct affine */
-    const struct value *carried;
-    const struct op *loop; /* the loop of this scope; NULL: the function */
+    struct map known;            /* maps a value to its struct affine */
+    const struct value *carried; /* the carried value for which the atom stands */
+    const struct op *loop;       /* the loop of this scope; NULL: the function */
     struct affine_scope *outer;
 };
 
@@ -76,7 +77,8 @@ struct poly poly_atom(int atom)
     return (struct poly){.n = 1, .at = {{.factor = 1, .natoms = 1, .atoms = {atom}}}};
 }
 
-/* Orders two terms, higher degrees first. */
+/* Returns a negative number if x precedes y in a polynomial, 0 if both have the same atoms, else a positive
+ * one. */
 static int compare(const struct term *x, const struct term *y)
 {
     if (x->natoms != y->natoms)
@@ -146,7 +148,7 @@ bool poly_mul(const struct affine_table *t, struct poly *r, const struct poly *x
     return true;
 }
 
-/* Sets q to x / y; returns false if y does not divide x. */
+/* Sets *q to x / y. Returns false if y does not divide x. */
 static bool divide_terms(struct term *q, const struct term *x, const struct term *y)
 {
     struct term r = {.factor = x->factor / y->factor};
@@ -268,7 +270,7 @@ static bool refuse(struct affine_table *t, const struct value *v, const char *wh
     return false;
 }
 
-/* Returns whether t is a type of integers with which the launcher computes. */
+/* Returns whether the elements of t are integers of 32 or 64 bits, with which the launcher can compute. */
 static bool is_index(const struct type *t)
 {
     return type_is_int(t) && type_elem_bits(t) >= 32;
@@ -358,8 +360,8 @@ static bool sum(struct affine_table *t, const struct op *o, struct affine *r)
     return poly_add(t, &r->p, &x.p, &y.p, times) || refuse(t, op_result(o), "has too many terms");
 }
 
-/* Returns whether o is a wrapped index: x % n, or (x < n ? x : 0). The result of o becomes an atom, and modulo_of
- * later derives the bound of x from the atom's value. */
+/* If o is a wrapped index, x % n or (x < n ? x : 0), sets the form in *r to an atom and returns true.
+ * modulo_of later derives x and its bound from the atom's value. */
 static bool modulo_index(struct affine_table *t, const struct op *o, struct affine *r)
 {
     struct modulo w;
@@ -478,9 +480,10 @@ static struct poly trips(struct affine_table *t, const struct op *loop)
     return poly_atom(atom_add(t, (struct atom){.kind = ATOM_trips, .loop = loop}));
 }
 
-/* If the step is not a positive constant, the counter itself is an atom. If it is not a constant, the counter's largest
- * value is known, but the number of iterations is not. If the step is negative, the number of iterations would get a
- * negative factor, and no analysis could prove that the counter is at least 0. */
+/* Computes the form of the loop's counter: its first value plus step times trips. If the step is negative or
+ * not a constant, the counter itself is an atom. If trips had a negative factor, no analysis could prove that
+ * the counter is at least 0. If the step is not a constant, the largest value of the counter is known, but
+ * not that of trips. */
 static bool counter(struct affine_table *t, const struct op *loop, struct affine *r)
 {
     int64_t by;
@@ -493,7 +496,7 @@ static bool counter(struct affine_table *t, const struct op *loop, struct affine
     return poly_mul(t, &way, &step.p, &n) && poly_add(t, &r->p, &lo.p, &way, 1);
 }
 
-/* Returns whether p, the increment of a carried value, is the same in every iteration of the loop. */
+/* Returns whether p, the increment of a carried value, has the same value in all iterations of the loop. */
 static bool is_invariant(const struct affine_table *t, const struct poly *p, const struct op *loop)
 {
     for (int i = 0; i < p->n; i++)

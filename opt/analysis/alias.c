@@ -5,9 +5,9 @@
  *     store %Mean + pid, %x                          guard: Mean - (X + 4 stride (grid - 1) + 4 N) >= 0 or
  *     %a = load %X + stride pid + %cols, %cols < N          X - (Mean + 4 grid) >= 0
  *
- * An array extends from its base to the bound in the masks of its accesses. Without a bound, the array extends to the
- * last element that any program of the grid accesses. Two accesses through the same parameter are assumed to
- * overlap. */
+ * In the example, elements have 4 bytes. The array of an access extends from its base to the bounds in the
+ * access's mask. In a dimension without a bound, it extends to the last element that any program of the grid
+ * accesses. Two accesses through the same parameter are assumed to overlap. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -50,8 +50,8 @@ static bool largest_opnd(struct affine_table *t, const struct op *o, int i, int 
     return x && x->base < 0 && largest_expr(t, &x->p, depth + 1, g, out);
 }
 
-/* Computes the maximum of x / y or x % y, if x is at least 0 and y is uniform. Assumes that y is positive, as
- * everywhere in index arithmetic. */
+/* Computes an upper bound of x / y or x % y. x must be at least 0, and y must be uniform, except in proof.c.
+ * Assumes that y is positive, as everywhere in index arithmetic. */
 static bool largest_quotient(struct affine_table *t, const struct op *o, int depth, struct guards *g,
                              struct expr *out)
 {
@@ -91,7 +91,7 @@ static bool counts_up(struct affine_table *t, const struct op *loop, struct guar
     return true;
 }
 
-/* Computes the maximum of min(x, y): the smaller of the maxima of x and y, or the only maximum that is known. */
+/* Computes an upper bound of min(x, y): the smaller of the maxima of x and y, or the one that is known. */
 static bool least_maximum(struct affine_table *t, const struct op *o, int depth, struct guards *g,
                           struct expr *out)
 {
@@ -147,8 +147,9 @@ static bool largest_value(struct affine_table *t, const struct value *v, int dep
     }
 }
 
-/* Computes an upper bound of the number (from 0) of a loop's last iteration. The loop's step must be constant and
- * positive, and its counter must start at a uniform value or at a value of at least 0. */
+/* Computes an upper bound of the number of a loop's last iteration, where the first iteration has number 0.
+ * The loop's step must be constant and positive. Its counter must start at a uniform value or at a value of
+ * at least 0. */
 static bool last_trip(struct affine_table *t, const struct op *loop, int depth, struct guards *g,
                       struct expr *out)
 {
@@ -174,9 +175,9 @@ static bool last_trip(struct affine_table *t, const struct op *loop, int depth, 
     return true;
 }
 
-/* Computes the maximum of one term: its factor times the maximum of its non-uniform atom, which is at least 0
- * (access_pattern.c checks this). The factor must be at least 0: this function checks a constant factor, and a guard
- * checks any other factor. */
+/* Computes the maximum of one term: its uniform factor times the maximum of its non-uniform atom, which is at
+ * least 0 (access_pattern.c checks this). The factor must be at least 0: this function checks a constant
+ * factor, and a guard checks any other factor. */
 static bool largest_term(struct affine_table *t, const struct term *x, int depth, struct guards *g,
                          struct expr *out)
 {
@@ -233,7 +234,8 @@ bool last_expr(struct affine_table *t, const struct access_dim *d, const struct 
     return good;
 }
 
-/* Computes the end of the array: the address after its last byte. Returns false if the end is unknown. */
+/* Appends the end of the access's array to *out: the address after its last byte. Returns false if it is
+ * unknown. */
 static bool end_expr(struct affine_table *t, const struct access *a, const struct op *access,
                      struct guards *g, struct expr *out)
 {
@@ -293,8 +295,8 @@ bool guard_forward(struct affine_table *t, const struct access *a, struct guards
     return good;
 }
 
-/* Adds a guard which requires that one array ends before the other begins. Returns false if no guard can express
- * this condition. */
+/* Adds a guard which requires that the array of the load ends before the array of the store begins, or the
+ * reverse. Returns false if no guard can express this condition. */
 static bool guard_apart(struct affine_table *t, const struct op *load, const struct access *a,
                         const struct op *store, struct guards *g)
 {
@@ -318,7 +320,8 @@ struct writes {
     const struct affine_table *t;
     const struct op *from, *load;
     bool begun, passed; /* whether the walk has reached `from`, and whether it has reached the load */
-    /* an op that is not a store, or a store for which `stores` has no room, may write to any address */
+    /* a write to an unknown address was found: an op that is not a store, or a store for which `stores` has
+     * no room */
     bool unknown;
     const struct op *stores[GUARDS_MOST];
     int n;
@@ -340,8 +343,8 @@ bool is_on_way_out(const struct op *o, const struct op *load)
     return false;
 }
 
-/* Returns whether the op writes memory, or the program may see writes of other programs after the op
- * (op_may_acquire). */
+/* Returns whether the op writes memory, or may be an acquire, after which the program may see writes of other
+ * programs (op_may_acquire). */
 static bool changes_memory(const struct op *o)
 {
     return op_has(o, WRITES) || op_may_acquire(o);

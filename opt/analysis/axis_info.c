@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* axis_info.c: finds, for each value and dimension, the lengths of the runs of consecutive values and of equal
- * values, and the largest known power of two that divides the first element of each run.
+/* axis_info.c: finds, for each value and dimension, the length of the runs of consecutive values, the length
+ * of the runs of equal values, and a power of two that divides the first element of each run of consecutive
+ * values.
  *
  *     %r = range start=0 end=512        contiguous 512  constant 1    divisible 2^62 (starts at 0)
  *     %s = splat %pid512                contiguous 1    constant 512  divisible 512
  *     %o = add %s, %r                   contiguous 512  constant 1    divisible 512
  *     %m = cmp %o, %n pred=slt          constant 16, if %n is a multiple of 16: no run of 16 straddles %n
  *
- * Runs are aligned: a run of 2^c elements starts at an index that is a multiple of 2^c. Divisors are powers of two,
- * stored as exponents. So overflow preserves divisibility: a multiple of 16 modulo 2^32 is a multiple of 16. But
- * overflow can interrupt a run of consecutive values. If the first of 2^m values is a multiple of 2^m, no overflow
- * occurs within the run, whether its values are read as signed or unsigned (`ordered` below). Only such runs remain
- * runs after widening, comparison and division. `log_adjacent` is the length of runs under the assumption that no
- * index overflows; only decisions that do not affect correctness use it.
+ * Runs are aligned: a run of 2^c elements starts at an index that is a multiple of 2^c. Lengths and divisors
+ * are powers of two, stored as exponents. Overflow preserves divisibility by a power of two: a multiple of 16
+ * modulo 2^32 is a multiple of 16. But overflow can interrupt a run of consecutive values. If the first of
+ * 2^m values is a multiple of 2^m, no overflow occurs within the run, whether its values are read as signed
+ * or unsigned (`ordered` below). After widening, comparison and division, the analysis keeps only such runs.
+ * `log_adjacent` is the length of runs under the assumption that no index overflows; only decisions that do
+ * not affect correctness use it.
  *
  * The analysis is a forward dataflow analysis. A loop-carried value starts with the facts of its initial value. The
- * analysis repeats the loop's body, and intersects (meets) these facts with those of the yielded value, until they no
- * longer change. */
+ * analysis visits the loop's body, and reduces the facts of the carried value to those that also hold for the
+ * yielded value (their meet). It repeats this until no facts change. */
 #include "opt/analysis/value_range.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
 enum {
-    LOG_MOST = 62, /* the exponent that represents the divisibility of 0 */
-    ACCESS_LOG_BYTES = 4
+    LOG_MOST = 62,       /* the exponent that represents the divisibility of 0 */
+    ACCESS_LOG_BYTES = 4 /* log2 of the bytes of the largest vector access */
 };
 
 struct axis_table {
@@ -68,14 +70,14 @@ static int log_size(const struct type *t, int d)
     return t->rank ? log2_floor(t->shape[d]) : 0;
 }
 
-/* Returns log2 of the difference between neighbours of a run: of 1 for integers, and of the element's size for
- * pointers. */
+/* Returns log2 of the difference between neighbours of a run of consecutive values. The difference is 1 for
+ * integers, and the size of the element in bytes for pointers. */
 static int log_step(const struct type *t)
 {
     return type_is_ptr(t) ? log2_floor(type_elem_bytes(type_elem(t)->elem)) : 0;
 }
 
-/* An operand of a transfer function (rule). */
+/* An operand of an op, for the transfer functions (rules) below. */
 struct view {
     const struct axis *a;
     const struct type *type;
@@ -87,7 +89,7 @@ static struct view view_of(const struct axis_table *t, const struct value *v)
     return (struct view){axis_of(t, v), v->type, v};
 }
 
-/* Returns log2 of a divisor of the first element of each aligned run of 2^log_run elements. */
+/* Returns log2 of a number that divides the first element of each aligned run of 2^log_run elements. */
 static int divisible_at(const struct view *x, int d, int log_run)
 {
     int divisible = x->a->log_divisible[d];
@@ -108,8 +110,8 @@ static int divisible_any_dim(const struct view *x)
     return best;
 }
 
-/* Returns log2 of the length of runs that start at a multiple of their length, so that neither signed nor unsigned
- * overflow occurs within a run. */
+/* Returns log2 of the length of runs of consecutive values whose first value is a multiple of the run's
+ * length. Neither signed nor unsigned overflow occurs within such a run. */
 static int ordered(const struct view *x, int d)
 {
     if (!type_is_int(x->type))
@@ -128,7 +130,7 @@ static void set_contiguous(struct axis *r, int d, int log)
     r->log_adjacent[d] = (uint8_t)most(log, r->log_adjacent[d]);
 }
 
-/* Returns the meet: the facts that are true of both x and y. */
+/* Returns the meet of x and y: the facts that are true of both. */
 static struct axis meet(const struct view *x, const struct view *y)
 {
     struct axis r = {.nonnegative = x->a->nonnegative && y->a->nonnegative};
@@ -151,8 +153,8 @@ static bool same(const struct axis *x, const struct axis *y, const struct type *
     return x->nonnegative == y->nonnegative;
 }
 
-/* -- transfer functions (rules) for one dimension. x and y are the operands; r is the result, whose runs of equal
- * values are already set; lengths of runs are exponents of powers of two -- */
+/* -- transfer functions (rules) for dimension d. x and y are the operands. r is the result; on entry, its
+ * log_constant is already set. A variable such as `run` is log2 of a run's length -- */
 
 /* Returns log2 of the length of runs of consecutive values of x over which y is constant. */
 static int run_beside_constant(const struct view *x, const struct view *y, int d)
@@ -177,7 +179,8 @@ static void rule_add(struct axis *r, const struct view *x, const struct view *y,
     set_divisible(r, d, least(divisible_at(x, d, run), divisible_at(y, d, run)));
 }
 
-/* The result is p + i * size. addptr sign-extends the index first, so only runs that do not overflow remain runs. */
+/* The result is p + i * size. addptr first sign-extends an index of less than 64 bits, so only runs in which
+ * the index does not overflow remain runs. */
 static void rule_addptr(struct axis *r, const struct view *p, const struct view *i, int d)
 {
     int index_run = type_elem_bits(i->type) < 64 ? ordered(i, d) : i->a->log_contiguous[d];
@@ -187,7 +190,8 @@ static void rule_addptr(struct axis *r, const struct view *p, const struct view 
     set_divisible(r, d, least(divisible_at(p, d, run), divisible_at(i, d, run) + log_step(p->type)));
 }
 
-/* Within a run of x, x | y and x ^ y equal x + y if y is a multiple of the run's length. */
+/* If y is a multiple of the length of an ordered run of x, then x | y and x ^ y equal x + y within the
+ * run. */
 static void rule_or(struct axis *r, const struct view *x, const struct view *y, int d)
 {
     int beside_y = least(least(ordered(x, d), y->a->log_constant[d]), divisible_each(y, d));
@@ -197,8 +201,8 @@ static void rule_or(struct axis *r, const struct view *x, const struct view *y, 
     set_divisible(r, d, least(divisible_at(x, d, run), divisible_at(y, d, run)));
 }
 
-/* x & (2^k - 1) is x modulo 2^k. If y is a multiple of the length of x's runs, x & y is equal for all elements of a
- * run. */
+/* x & (2^k - 1) is x modulo 2^k. If y is a multiple of the length of an ordered run of x, x & y has the same
+ * value for all elements of the run. */
 static void rule_and(struct axis *r, const struct view *x, const struct view *y, int d)
 {
     int64_t mask;
@@ -258,7 +262,8 @@ static void rule_shift(struct axis *r, const struct op *o, const struct view *x,
     }
 }
 
-/* If y is a multiple of the run's length, the comparison with y has the same result for all elements of the run. */
+/* If y is a multiple of the length of an ordered run of x, then x < y and x >= y have the same result for all
+ * elements of the run. x > y is y < x, and x <= y is y >= x. */
 static void rule_cmp(struct axis *r, const struct op *o, const struct view *x, const struct view *y, int d)
 {
     int run = 0;
@@ -422,8 +427,8 @@ static void trans(struct axis *r, const struct op *o, const struct view *x)
         copy_dim(r, d, x->a, order[d]);
 }
 
-/* Returns the last dimension with more than one element, or 0 if no dimension has more. Neighbours along this
- * dimension are also neighbours in row-major order, which a reshape preserves. */
+/* Returns the last dimension with more than one element; 0 if there is none. Neighbours along this dimension
+ * are also neighbours in row-major order, which a reshape preserves. */
 static int last_dim(const struct type *t)
 {
     int d = dims_of(t) - 1;
@@ -447,7 +452,8 @@ static void reshape(struct axis *r, const struct op *o, const struct view *x)
     r->log_constant[to] = (uint8_t)least(x->a->log_constant[from], size);
 }
 
-/* Returns log2 of the number that the user's hint (tl.multiple_of, ...) promises for dimension d. */
+/* Returns log2 of the number that attribute `key` of the hint o (tl.multiple_of, ...) promises for dimension
+ * d; 0 if o does not have the attribute. */
 static int promised(const struct op *o, enum attr_key key, int d)
 {
     const struct attr *a = op_attr(o, key);
@@ -517,8 +523,8 @@ static void set(struct axis_table *t, const struct value *v, const struct axis *
 
 static void analyse_block(struct axis_table *t, const struct block *b);
 
-/* Meets the facts of v with those of `other`; after axis_info_rounds rounds, drops all facts of v instead. Returns
- * whether the facts of v changed. */
+/* Reduces the facts of v to those that also hold for `other`. If they still change after axis_info_rounds
+ * rounds, drops all facts of v. Returns whether the facts of v changed. */
 static bool weaken(struct axis_table *t, const struct value *v, const struct value *other, int round)
 {
     struct view x = view_of(t, v), y = view_of(t, other);
@@ -576,7 +582,7 @@ static void analyse_while(struct axis_table *t, const struct op *o)
         set(t, &o->results[i], axis_of(t, op_opnd(head->last, i + 1)));
 }
 
-/* Analyses an `if`, or a `warps`, whose roles have no results. */
+/* Analyses an `if`, or a `warps`, which has no results. */
 static void analyse_if(struct axis_table *t, const struct op *o)
 {
     bool first = true;

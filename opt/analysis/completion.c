@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* completion.c: tells how threads learn that an asynchronous op is complete, and for which ops a wait waits. Passes
- * call these functions instead of comparing opcodes. */
+/* completion.c: tells how threads learn that an asynchronous op is complete, and for which ops a wait op
+ * waits. Passes call these functions instead of comparing opcodes. */
 #include "opt/analysis/analysis.h"
 
 enum completion op_completion(const struct op *o)

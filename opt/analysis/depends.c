@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* depends.c: finds what a scalar depends on in addition to the parameters and the size of the grid. The search
- * walks the backward slice of pure ops.
+/* depends.c: finds what a scalar depends on, apart from the parameters and the size of the grid. The search
+ * walks the scalar's backward slice of pure ops.
  *
  *     %p = program_id axis=0
  *     %n = load %x                     %p * 128: DEPENDS_ON_axis_0;  %p + %n: DEPENDS_ON_axis_0 | DEPENDS_ON_more */
@@ -8,17 +8,16 @@
 
 struct dependence {
     bool through_loops;
-    /* if through_loops: the visited values; the search visits no value twice, so it terminates in loops */
+    /* if through_loops: the visited values; the search visits no value twice, so it ends in spite of loops */
     struct map seen;
-    /* if not through_loops: the number of ops that may still be visited; when it is used up, the result is
-     * DEPENDS_ON_more */
+    /* if not through_loops: how many more ops the search may visit; at 0, the result is DEPENDS_ON_more */
     int budget;
 };
 
 static int depends_on(struct dependence *d, const struct value *v);
 
-/* A loop's counter depends on everything on which the loop's bounds and step depend. A carried value depends on
- * everything on which its initial and yielded values depend. */
+/* Returns what the block argument v depends on. A loop's counter depends on the loop's bounds and step. A
+ * carried value depends on its initial value and on the yielded value. */
 static int loop_value_depends_on(struct dependence *d, const struct value *v)
 {
     const struct op *loop = v->block->parent;
@@ -46,7 +45,7 @@ static int depends_on(struct dependence *d, const struct value *v)
     const struct op *o = v->def;
     if (d->through_loops) {
         if (map_get_ptr(&d->seen, v))
-            return 0; /* the first visit of v has already reported its dependences */
+            return 0; /* the first visit of v has already returned its dependences */
         *map_at_ptr(&d->seen, v) = (void *)1;
     }
     if (!o)
@@ -70,7 +69,7 @@ int value_depends_on(const struct value *v, bool through_loops)
     return depends_on(&d, v);
 }
 
-/* The integer times * root + plus, modulo 2 to the number of bits of its type. */
+/* An integer that equals times * root + plus, if arithmetic wraps at the width of the integer's type. */
 struct linear {
     const struct value *root;
     uint64_t times, plus;

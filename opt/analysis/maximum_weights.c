@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* maximum_weights.c: decides whether a loop that carries the maximum of each row, as an online softmax does, would
- * compute the same results in exact arithmetic with any other finite number for each row.
+ * compute the same results if any other finite number replaced the maximum. The comparison is in exact
+ * arithmetic.
  *
  *     for carry(%m, %l, %acc) {
  *       %n = max %m, (reduce %s axis=1 {max})
@@ -11,24 +12,26 @@
  *       yield %n, %u, %d
  *     }
  *
- * Suppose %n were the maximum plus d, and %m the maximum of the previous iteration plus e, where d and e are any
- * finite numbers, one for each row. Then each value of the loop would be
+ * Suppose %n were the maximum plus d, and %m the maximum of the previous iteration plus e, where d and e are
+ * any finite numbers, one of each for each row. Then each value of the loop would be
  *
  *     fixed     unchanged
  *     shifted   larger by a*e + b*d                             %m: a = 1, b = 0; %n: a = 0, b = 1
- *     scaled    multiplied by 2^(a*e + b*d), or e^(...)         %p: a = 0, b = -1; %a: a = 1, b = -1; %l: a = -1, b = 0
+ *     scaled    multiplied by 2^(a*e + b*d), or exp(...)        %p: a = 0, b = -1; %a: a = 1, b = -1;
+ *                                                               %l: a = -1, b = 0
  *
  * or none of these. (a, b) is the *weight* of a value. The weight of a result follows from the weights of the
  * operands. A difference subtracts the weights of shifted values. A product adds the weights of scaled values. exp2
- * turns a shift into a scale, and log2 turns a scale into a shift. A sum of scaled values needs equal weights. If a
- * carried value has weight (b, 0) at the start of an iteration, it must have weight (0, b) at the end. The analysis
- * finds b by iteration; all weights start as "unknown". After the loop, stores must use only fixed values, and so
- * must ops that the analysis does not know. Then the kernel computes the same for all d and e, in exact arithmetic.
- * A later loop may continue to carry the maximum; the numbers of that loop then replace d and e (`phase`).
+ * turns a shift into a scale, and log2 turns a scale into a shift. A sum of scaled values needs equal
+ * weights. The d of one iteration is the e of the next. So if a carried value has weight (b, 0) at the start
+ * of an iteration, it must have weight (0, b) at the end. The analysis finds b by iteration; all weights
+ * start as "unknown". After the loop, only fixed values may be operands of stores, and of ops that the
+ * analysis does not know. Then the kernel computes the same for all d and e, in exact arithmetic. A later
+ * loop may continue to carry the maximum; the numbers of that loop then replace d and e (`phase`).
  *
- * Weights are interned: equal weights have the same address. Each row has its own d and e, so a sum over rows would
- * add values that are scaled differently. Therefore a weight also says which dimensions of the value index
- * the rows (`dim`). */
+ * Weights are interned: equal weights have the same address. Each row has its own d and e, so a sum over rows
+ * would add values that are scaled differently. Therefore a weight also says which dimensions of the value
+ * number the rows (`dim`). */
 #include "opt/analysis/analysis.h"
 
 #include <math.h>
@@ -36,7 +39,7 @@
 
 #include "ir/target/fragments.h"
 
-enum { ROW_DIMS = 2 }; /* dimensions that rows may have: two in a batch of matrices */
+enum { ROW_DIMS = 2 }; /* the maxima form a tile of at most 2 dimensions: a batch, and the rows of a matrix */
 
 enum kind { UNKNOWN, FIXED, SHIFTED, SCALED, BROKEN };
 
@@ -45,9 +48,9 @@ struct weight {
     const struct value *by; /* a scalar by which a and b are multiplied; NULL: 1 */
     float old, new;         /* a and b */
     enum kind kind;
-    bool natural;         /* the base of the scale is e; otherwise it is 2 */
+    bool natural;         /* the scale is exp(a*e + b*d); otherwise it is 2^(a*e + b*d) */
     int phase;            /* how many later loops have replaced d and e by their own numbers */
-    int8_t dim[ROW_DIMS]; /* the value's dimension that holds dimension i of the rows; -1: none */
+    int8_t dim[ROW_DIMS]; /* dim[i]: the value's dimension that is dimension i of the maxima; -1: none */
 };
 
 struct weights {
@@ -90,7 +93,8 @@ static const struct weight *the_weight(struct weights *w, const struct weight *x
 
 /* -- weights of results -- */
 
-/* Returns the weight of x + by * y for shifts, or of x * y^by for scales. */
+/* u has weight x, and v has weight y. Returns the weight of u + by * v if u and v are shifted, or of u * v^by
+ * if they are scaled. */
 static const struct weight *combine(struct weights *w, const struct weight *x, const struct weight *y,
                                     float by)
 {
@@ -116,7 +120,8 @@ static bool is_const(const struct value *v, float *x)
     return true;
 }
 
-/* Returns whether v is a constant that a shift (-inf, inf) or a scale (0) does not change. */
+/* Returns whether v is a constant that no shift changes (inf or -inf) or no scale changes (0). Such a
+ * constant has every weight of this kind. */
 static bool has_any(const struct value *v, enum kind kind)
 {
     float x;
@@ -125,7 +130,8 @@ static bool has_any(const struct value *v, enum kind kind)
 
 /* Returns the weight of a sum of scaled values, a select or a maximum. The operands x and y have the weights a and b,
  * which must be equal; otherwise the result is `broken`. There are two exceptions: one weight is unknown, or one
- * operand is a constant that the weight of the other operand does not change. */
+ * operand is a constant that the weight of the other operand does not change. The result then has the other
+ * weight. x is NULL if it is not a constant. */
 static const struct weight *join(const struct value *x, const struct weight *a, const struct value *y,
                                  const struct weight *b)
 {
@@ -150,7 +156,7 @@ static const struct value *scalar_of(const struct value *v)
     return type_is_tile(v->type) ? NULL : v;
 }
 
-/* Returns the weight of a shifted value of weight a after multiplication by y. */
+/* Returns the weight of y times a shifted value of weight a. */
 static const struct weight *stretch(struct weights *w, const struct weight *a, const struct value *y)
 {
     float factor;
@@ -175,7 +181,7 @@ static const struct weight *weigh_product(struct weights *w, const struct value 
     return combine(w, a, b, by);
 }
 
-/* Returns the weight of an exponential or, if `inverse`, of a logarithm. */
+/* Returns the weight of the exponential or, if `inverse`, of the logarithm of a value of weight a. */
 static const struct weight *weigh_power(struct weights *w, const struct weight *a, bool natural, bool inverse)
 {
     if (a->kind <= FIXED)
@@ -234,7 +240,7 @@ static bool keeps_weights(const struct op *o, const struct weight *a)
            (code == OP_max || code == OP_min || (code == OP_add && a->kind == SCALED));
 }
 
-/* Returns the weight of acc + a b. The rows of a are the rows of the result. */
+/* Returns the weight of the dot acc + a b. The rows of a are the rows of the result. */
 static const struct weight *weigh_dot(const struct op *o)
 {
     const struct weight *a = weight_of(op_opnd(o, DOT_a)), *acc = weight_of(op_opnd(o, DOT_acc));
@@ -315,8 +321,8 @@ static const struct weight *weight_of_rows(struct weights *w, const struct type 
     return the_weight(w, &x);
 }
 
-/* Returns the weight at the start of the next iteration of a carried value that has weight a at the end of this
- * iteration: the number of this iteration is the previous number of the next. */
+/* A carried value has weight a at the end of an iteration. Returns its weight at the start of the next
+ * iteration. The e of the next iteration is the d of this iteration. */
 static const struct weight *turned(struct weights *w, const struct weight *a)
 {
     struct weight x = *a;
@@ -328,8 +334,9 @@ static const struct weight *turned(struct weights *w, const struct weight *a)
 
 static bool weigh_ops(struct weights *w, struct op *o, const struct op *max);
 
-/* Computes the weights in the body once. Sets *changed if a carried value gets a new weight. Returns false if the
- * weight of a carried value at the end of an iteration does not fit its weight at the start. */
+/* Computes the weights in the body once. If `settled`, carried values whose weight is still unknown become
+ * fixed. Sets *changed to whether a carried value gets a new weight. Returns false if the weight of a carried
+ * value at the end of an iteration does not fit its weight at the start, or if some value has no weight. */
 static bool weigh_body(struct weights *w, const struct op *loop, const struct maximum *m, bool settled,
                        bool *changed)
 {
@@ -351,8 +358,8 @@ static bool weigh_body(struct weights *w, const struct op *loop, const struct ma
     return true;
 }
 
-/* Computes the weights in a loop whose carried value `at` is a maximum. Returns false if the loop's results depend
- * on the number that replaces the maximum. */
+/* Computes the weights in a loop whose carried value number `at` is a maximum. Returns false if some value of
+ * the loop depends on the number that replaces the maximum, but has no weight. */
 static bool weigh_loop(struct weights *w, struct op *loop, int at)
 {
     struct block *body = loop->regions[0];
@@ -389,9 +396,9 @@ static bool weigh_later_loop(struct weights *w, struct op *loop)
     return true;
 }
 
-/* Computes the weights of the results of all ops from o to the end of its block. `max` is the maximum if the block is
- * a loop's body, else NULL. Returns false if an op that stores a value, or that the analysis does not know, uses a
- * value with a weight. */
+/* Computes the weights of the results of all ops from o to the end of its block. If the block is a loop's
+ * body, `max` is the op that computes the maximum; otherwise NULL. Returns false if a value that is not fixed
+ * is an operand of a store, or of an op that the analysis does not know. */
 static bool weigh_ops(struct weights *w, struct op *o, const struct op *max)
 {
     for (; o; o = o->next) {

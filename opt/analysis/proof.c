@@ -7,12 +7,13 @@
  *         rows < M and columns < N                   determines the row and the column, these determine pm and pn,
  *                                                    and pm and pn determine the program
  *
- * The box of an access (access_pattern.c) has an index for each dimension. The address determines the indices, as a
- * number determines its digits, if each stride is at least the next smaller stride times the extent of that
- * dimension. An index is in turn a sum of the tile's index and of scalars times constants, and the same rule says
- * which of these scalars the index determines. A quotient x / y and the remainder x % y determine x. In this way the
- * analysis proceeds from the indices to the program ids. A condition that depends on arguments (is a stride large
- * enough?) becomes a guard. As everywhere in address analysis, index arithmetic is assumed not to overflow, and
+ * The box of an access (access_pattern.c) has an index for each dimension. Sort the dimensions by their
+ * strides. The address determines the indices, as a number determines its digits, if each stride is at least
+ * the next smaller stride times the extent of the dimension with that smaller stride. An index is in turn a
+ * sum of the tile's index and of scalars times constants, and the same rule says which of these scalars the
+ * index determines. A quotient x / y and the remainder x % y determine x. In this way the analysis proceeds
+ * from the indices to the program ids. A condition that depends on arguments (is a stride large enough?)
+ * becomes a guard. As everywhere in address analysis, index arithmetic is assumed not to overflow, and
  * divisors are assumed to be positive. */
 #include "opt/analysis/analysis.h"
 #include "opt/analysis/proof.h"
@@ -28,7 +29,8 @@ struct prover {
 
 /* -- elements -- */
 
-/* Converts p from bytes to elements. Returns false if a term is not a multiple of the element's size. */
+/* Sets *q to p, converted from bytes to elements. Returns false if a term is not a multiple of the element's
+ * size. */
 static bool in_elements(const struct poly *p, int bytes, struct poly *q)
 {
     *q = *p;
@@ -167,9 +169,10 @@ static void visit_quotient(struct op *o, void *ctx)
             learn(p->known, op_opnd(o, 0));
 }
 
-/* Returns whether v determines the program's id along the axis. This holds if v is the id, or a loop counter that
- * starts at the id and has a uniform step. Callers guard that this step is at least the size of the grid, so that the
- * id is v modulo the step. Sets *step to that step, or to NULL. */
+/* Returns whether v determines the program's id along the axis. This holds if v is the id; then sets *step to
+ * NULL. It also holds if v is a loop counter that starts at the id and has a uniform step; then sets *step to
+ * this step. The caller must then add a guard which requires that the step is at least the size of the grid,
+ * so that the id is v modulo the step. */
 static bool gives_program(struct affine_table *t, const struct value *v, int axis, const struct value **step)
 {
     const struct op *o = v->def, *loop = o || v->index ? NULL : v->block->parent;
@@ -226,8 +229,8 @@ static bool guard_axes(struct affine_table *t, struct known *k, struct guards *g
 
 /* -- indices -- */
 
-/* Sorts the terms of a dimension's start by their factors, the largest first. Returns false if a factor is not a
- * positive constant. */
+/* Sorts the terms of a dimension's start by their constant factors, the largest first. Returns false if a
+ * term is not uniform, and its factor is not a positive constant. */
 static bool sort_digits(const struct affine_table *t, struct poly *p)
 {
     for (int i = 0; i < p->n; i++) {
@@ -242,9 +245,10 @@ static bool sort_digits(const struct affine_table *t, struct poly *p)
     return true;
 }
 
-/* Adds to the known values the scalars that the index of dimension d determines. The index determines a scalar
- * only if the scalar's factor exceeds the largest sum of the smaller terms and the tile's index. If this
- * condition is not always true, a guard checks it. */
+/* Adds to the known values the scalars that the index of dimension d determines. The index determines a
+ * scalar only if the scalar's factor exceeds the largest sum of the tile's index and the terms with smaller
+ * factors. If this condition is not always true, a guard checks it. Returns NULL, or the reason why the index
+ * does not determine its scalars. */
 static const char *digits(struct affine_table *t, const struct access_dim *d, const struct type *tile,
                           struct guards *g, struct known *k)
 {
@@ -322,8 +326,8 @@ static const char *separate(struct affine_table *t, const struct access *a, stru
 
 /* -- windows -- */
 
-/* Splits the start of a dimension into the terms with scalars that differ between programs (*place), and the other
- * terms (*rest). */
+/* Splits the start of a dimension: sets *place to the terms with scalars that differ between programs, and
+ * *rest to the other terms. */
 static bool split_start(struct affine_table *t, const struct poly *start, struct poly *place,
                         struct poly *rest)
 {
@@ -340,7 +344,7 @@ static bool split_start(struct affine_table *t, const struct poly *start, struct
     return true;
 }
 
-/* Computes the last index along d that a program accesses, relative to the program's place (struct
+/* Appends to *out the last index along d that a program accesses, relative to the program's place (struct
  * proof_window). */
 static bool last_from_place(struct affine_table *t, const struct access_dim *d, const struct poly *place,
                             const struct poly *rest, const struct type *tile, struct guards *g,
@@ -407,9 +411,9 @@ static const char *find_window(struct affine_table *t, const struct access *a, s
 
 /* -- the parameter from which an address starts -- */
 
-/* Returns the number of the parameter from which the pointer v starts; -1 if it is unknown. `inside` is not NULL
- * while the search follows the value that a loop yields for a carried pointer: it is this pointer. If the search
- * reaches `inside`, the result is SELF. */
+/* Returns the number of the parameter from which the pointer v starts; -1 if it is unknown. While the search
+ * follows the value that a loop yields for a carried pointer, `inside` is this pointer; otherwise it is NULL.
+ * If the search reaches `inside`, the result is SELF. */
 static int base_behind(const struct value *v, const struct value *inside, int depth)
 {
     enum { DEPTH_MOST = 32, SELF = -2, INITS = 3 };

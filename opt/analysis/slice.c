@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* slice.c: finds the dot from whose result a tile is computed. Searches the tile's backward slice of pure ops depth
- * first, the first operand first. From the result of an `if`, the search continues in both arms.
+/* slice.c: finds a dot such that pure ops compute a tile from the dot's result. Searches the tile's backward
+ * slice of pure ops depth first, the first operand first. From the result of an `if`, the search continues in
+ * both arms.
  *
  *     %d = dot ...
- *     %x = trunc %d
- *     %y = add %x, %bias           %y depends on %d */
+ *     %x = ftrunc %d
+ *     %y = add %x, %bias           the search from %y finds %d */
 #include "opt/analysis/analysis.h"
 
 struct slice {
@@ -17,8 +18,8 @@ struct slice {
 
 static const struct op *find(struct slice *s, const struct value *v);
 
-/* Continues the search at the value that an iteration yields for the carried value `arg`, but only once for each
- * carried value. */
+/* Continues the search at the value that an iteration yields for the carried value `arg`. Visits each carried
+ * value only once. */
 static const struct op *find_carried(struct slice *s, const struct value *arg)
 {
     const struct op *loop = arg->block->parent;

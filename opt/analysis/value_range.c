@@ -4,9 +4,9 @@
  *     %r = range start=0 end=64            0 to 63
  *     for %i = 0 to 1000 step 64           0 to 960
  *     %left = sub 1024, %i                 64 to 1024
- *     %m = cmp %r, %left pred=slt          true of every element
+ *     %m = cmp %r, %left pred=slt          true for every element
  *
- * Bounds are signed. If an op may overflow, its result has the bounds of its type. */
+ * Bounds are signed. If an op may overflow, the bounds of its result are those of its type. */
 #include "opt/analysis/value_range.h"
 
 enum { LOOK_MOST = 64 };
@@ -27,8 +27,8 @@ static struct bounds of_type(const struct type *t)
     return (struct bounds){-top - 1, top};
 }
 
-/* Computes the bounds of a product from the four products of bounds. Returns false if one of these products exceeds
- * 64 bits. */
+/* Computes the bounds of x * y from the four products of a bound of x and a bound of y. Returns false if one
+ * of these products exceeds 64 bits. */
 static bool product(struct bounds x, struct bounds y, struct bounds *r)
 {
     int64_t at[4];
@@ -40,8 +40,8 @@ static bool product(struct bounds x, struct bounds y, struct bounds *r)
     return true;
 }
 
-/* Computes the bounds of `x op c`, for ops whose bounds are known only if the second operand is a constant c.
- * Returns false if the bounds are unknown. */
+/* Computes the bounds of `x op c`, where c is a constant, for shifts, divisions and remainders. Returns false
+ * if the bounds are unknown. */
 static bool by_constant(enum opcode code, struct bounds x, int64_t c, struct bounds *r)
 {
     bool is_shift = code == OP_shl || code == OP_shrs || code == OP_shru;
@@ -77,9 +77,10 @@ static bool arithmetic(enum opcode code, struct bounds x, struct bounds y, struc
 
 static struct bounds look(const struct value *v, int *budget);
 
-/* Computes the bounds of a loop's counter. If the counter counts up from a constant lo of at least 0, the upper bound
- * is its last value; otherwise, the upper bound is hi - 1. If the counter counts down, it is at most lo, and greater
- * than hi. */
+/* Computes the bounds of a loop's counter, which starts at lo. A counter that counts down is at most lo, and
+ * greater than hi. A counter that counts up is at least lo and at most hi - 1; if lo is a constant of at
+ * least 0, the upper bound is the last value that the counter can reach. Returns false if the step is not a
+ * constant, or if the bounds show that the loop runs no iteration. */
 static bool counter(const struct op *loop, int *budget, struct bounds *r)
 {
     int64_t step;

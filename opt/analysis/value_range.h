@@ -14,10 +14,11 @@ struct bounds {
 struct bounds bounds_of(const struct value *v);
 /* Returns whether every element of v is a multiple of `of`, if no op that computes v overflows. */
 bool value_is_multiple(const struct value *v, int64_t of);
-/* Returns whether the result of o is at least 0, read as signed. x[i] says whether operand i is at least 0. If
- * in_address is true, the result is part of an address. The function then assumes that products do not overflow
- * (the program would access memory outside of its arrays), and that divisors are positive (they are sizes). If
- * in_address is false, a product may overflow, and only a constant divisor is known to be positive. */
+/* Returns whether the result of o is known to be at least 0, read as signed. x[i] says whether operand i is
+ * known to be at least 0. If in_address is true, the result is part of an address. The function then assumes
+ * that products do not overflow, because the program would otherwise access memory outside of its arrays. It
+ * also assumes that divisors are positive, because they are sizes. If in_address is false, a product may
+ * overflow, and only a constant divisor can be known to be positive. */
 bool op_is_nonnegative(const struct op *o, const bool *x, bool in_address);
 
 #endif

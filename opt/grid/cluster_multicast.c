@@ -15,11 +15,12 @@
  *
  * Two CTAs that load the same tile at the same time read the tile from L2 twice. In a cluster, each CTA loads one
  * half of the tile, and the multicast copy writes this half to the shared memory of both CTAs. The programs of the
- * two CTAs (partners) are `stride` apart along axis 0: the pass computes the coordinates of sample programs, and
- * chooses the stride at which partners share the most bytes. A badly chosen stride costs only speed, because partners
- * compare their coordinates at run time. The launcher makes clusters if func.pair_multiple divides the grid;
- * otherwise the same code runs without a partner. The hardware numbers the CTAs of a cluster consecutively, so the
- * pass renumbers programs:
+ * two CTAs (partners) are `stride` apart along axis 0. To choose the stride, the pass computes the
+ * coordinates that sample programs load, and takes the stride at which partners share the most bytes. A badly
+ * chosen stride costs only speed, because partners compare their coordinates at run time. The launcher makes
+ * clusters if func.pair_multiple divides the grid; otherwise the same code runs without partners. The
+ * hardware numbers the CTAs of a cluster consecutively, so the pass renumbers the programs within blocks of
+ * twice `stride` programs:
  *
  *     hardware    0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs: CTAs 0 and 1 are partners and run
  *     %pid        0  2  1  3 | 4  6  5  7 | 8  9      programs 0 and 2. The last, incomplete block keeps its numbers.
@@ -31,10 +32,11 @@
  * H200, a product with this tile gains 3 percent if partners share the 32 KiB operand, and loses 1 to 3 percent if
  * they share the 16 KiB operand.
  *
- * A stage may be overwritten when the dots of both programs have read it, so its `empty` barrier counts the warps
- * of both programs. Partners must run the same number of iterations, so the bounds of loops must not depend on the
- * program. Each program arrives at barriers in the partner's shared memory, so a CTA must not exit before its
- * partner has released all stages. */
+ * The producer warp copies tiles into the stages of a ring (warp_specialize.c). It may overwrite a stage only
+ * after the dots of both programs have read the stage, so the stage's `empty` barrier, at which the producer
+ * waits, counts the warps of both programs. Partners must run the same number of iterations, so the bounds of
+ * loops must not depend on the program. Each program arrives at barriers in the partner's shared memory, so a
+ * CTA must not exit before its partner has released all stages. */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
 #include "opt/memory/memory.h"
@@ -50,11 +52,13 @@ struct pairing {
     VEC(struct op *) copies;  /* the copies that partners may share */
     int64_t iteration_bytes;  /* the bytes of all copies in loops, in one iteration */
     int64_t iteration_cycles; /* the cycles of the dots that read these copies, in one iteration */
-    int stride;
-    int64_t shared_bytes;
+    int stride;               /* 0: no copies can be shared; -1: the pass does not apply */
+    int64_t shared_bytes;     /* the bytes of the copies that partners share, in one iteration */
+    /* pid: the new number of the program along axis 0; paired: an i1, 1 if the cluster has two CTAs; size:
+     * the number of CTAs of the cluster */
     struct value *pid, *paired, *size;
     struct value *has_peer; /* an i1: 1 if the program has a partner */
-    VEC(struct op *) users;
+    VEC(struct op *) users; /* the result of note_users or note_wait */
 };
 
 static struct op *outermost_loop(const struct op *o)
@@ -77,7 +81,8 @@ static int64_t wrap(const struct type *t, int64_t x)
     return type_elem_bits(t) == 32 ? (int32_t)x : x;
 }
 
-/* Computes v in a sample program; all arguments of the kernel have the same arbitrary value. */
+/* Computes v in a sample program. The kernel's arguments, and values that cannot be computed, all have the
+ * value s->arg. */
 static int64_t value_in(const struct sample *s, const struct value *v)
 {
     const struct op *o = v->def;
@@ -126,8 +131,8 @@ static int64_t value_in(const struct sample *s, const struct value *v)
     }
 }
 
-/* Returns whether nearly every sample program p loads the same tile as program p + stride. (At the end of a row of
- * tiles, the two programs may load different tiles.) */
+/* Returns whether `copy` loads the same tile in nearly every sample program p and in program p + stride. (At
+ * the end of a row of tiles, the two programs may load different tiles.) */
 static bool agree(const struct op *copy, int stride)
 {
     static const int64_t args[] = {4096, 5000, 8192};
@@ -219,9 +224,10 @@ static void count_cycles(struct op *o, void *ctx)
 
 /* -- the rewrite -- */
 
-/* Renumbers the programs so that the CTAs of a cluster run partners: moves bit 0 of the hardware's number to bit
- * log2(stride) of the program's number. `count` is the number of programs; the programs of an incomplete last block
- * keep their numbers. If `count` is NULL, all blocks are complete. */
+/* Builds the number of the program that the CTA with number `own` runs, so that the CTAs of a cluster run
+ * partners: bit 0 of `own` moves to bit log2(stride). `count` is the number of programs; the programs of an
+ * incomplete last block (of 2 * stride programs) keep their numbers. If `count` is NULL, all blocks are
+ * complete. Sets p->has_peer. */
 static struct value *renumbered(struct pairing *p, struct builder *b, struct value *own, struct value *count)
 {
     p->has_peer = p->paired;
@@ -427,12 +433,12 @@ static void wait_for_all_stages(const struct pairing *p, struct builder *b, cons
     build_yield(&in, 2, x);
 }
 
-/* Makes each CTA wait for the partner's last arrivals at its own mbarriers before it exits, because its shared memory
- * must stay valid until then. A cluster barrier at the kernel's end would not suffice: an arrival at the partner's
- * mbarrier may be queued behind bulk stores. On an H200, a CTA arrived first at the partner's mbarrier and then
- * (relaxed) at the cluster barrier, but the second arrival took effect first. (An arrival with release semantics
- * would wait for all stores.) All copies to shared memory are complete by then, because the consumers have waited for
- * them. */
+/* Makes each CTA, before it exits, wait for the partner's last arrivals at the mbarriers in the CTA's own
+ * shared memory, which must stay valid until then. A cluster barrier at the kernel's end would not suffice:
+ * an arrival at the partner's mbarrier may be queued behind bulk stores. On an H200, a CTA arrived first at
+ * the partner's mbarrier and then (relaxed) at the cluster barrier, but the second arrival took effect first.
+ * (An arrival with release semantics would wait for all stores.) All copies to the CTA's shared memory are
+ * complete before the CTA exits, because the consumers have waited for them. */
 static void stay_for_arrivals(struct pairing *p)
 {
     struct block *role = p->roles->regions[1];

@@ -1,42 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* persistent_grid.c: launches only as many CTAs as run at once, each of which loops over many programs.
+/* persistent_grid.c: launches only as many CTAs as run at once; each CTA loops over many programs.
  *
  *     kernel {                                 kernel {
- *       %m = program_id axis=0                   for %t = cta_id to num_programs 0 * 1 * 2 step cta_count {
- *       ...                          =>            %m = %t remu num_programs 0
+ *       %m = program_id axis=0                   for %t = cta_id to %programs step cta_count {
+ *       ...                          =>            %m = %t remu num_programs axis=0
  *       return                                     ...
  *     }                                          }
  *                                                return
  *                                              }
  *
- * The producer warp (warp_specialize.c) then loads the tiles of the next program while the consumers store the result
- * of the current program. The launcher starts as many CTAs as fit on the SMs at once, and passes the size of the grid
- * as a parameter.
+ * %programs is the number of all programs, the product of num_programs along the three axes. The producer
+ * warp (warp_specialize.c) loads the tiles of the next program while the consumers store the result of the
+ * current program. The launcher starts as many CTAs as fit on the SMs at once, and passes the size of the
+ * grid as a parameter.
  *
- * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels that may
- * return early, and kernels with atomics, volatile loads, prints or assertions. The pass also excludes kernels with
- * inline assembly that has effects or reads %ctaid, and kernels with loops that may wait for another program. The
- * pass applies only to loops that load their tiles through tensor maps. If two CTAs fit on an SM, the pass builds no
- * loop, because one CTA then stores while the other CTA runs dots. The pass then only renumbers programs of different
- * lengths, as described below.
+ * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels
+ * with atomics, volatile loads, inline assembly that has effects, and `while` loops, which may wait for
+ * another program. It also excludes kernels in which an op depends on the number of the CTA (prints,
+ * assertions, and inline assembly that reads %ctaid), and kernels that may return early, because a return
+ * would end all programs of the CTA. The pass applies only to kernels with a loop that loads tiles through
+ * tensor maps. If two CTAs fit on an SM, the pass builds no loop over programs, because one CTA then stores
+ * while the other CTA runs dots. The pass then only renumbers programs of different lengths, as described
+ * below.
  *
  * In some kernels, such as causal attention, the run time of programs grows or shrinks with their number along axis
  * 0. The order of the programs then matters: a long program that starts last keeps one SM busy while the other SMs
  * are idle. So the pass renumbers the programs. The pass divides axis 1 into sections of about
  * persistent_grid_section_programs programs. In a section, the longest programs come first. Sections are short
  * because programs that are neighbours along axis 0 often read the same memory (K and V of a head), which then stays
- * in L2. The CTAs of such a persistent grid are launched in rows. If row 0 has n CTAs, each of these CTAs runs every
- * nth of the early programs. The rows after row 0 have CTAs of one program each. The GPU's scheduler starts such a
- * CTA where a CTA of row 0 has ended, and so balances the load:
+ * in L2. The CTAs of such a persistent grid are launched in rows of cta_count CTAs. Each CTA of a later row
+ * runs one of the last programs. The CTAs of row 0 loop over the programs before these. The GPU's scheduler
+ * starts a CTA of a later row where a CTA of row 0 has ended, and so balances the load (%row is the number of
+ * the CTA's row, %rows the number of rows):
  *
  *     %end = %programs - (%rows - 1 - %row) * cta_count
  *     for %t = cta_id + (%row == 0 ? 0 : %end - cta_count) to %end step cta_count
  *
  * A launch of row 0 alone is correct too: row 0 then runs all programs. The number of rows after row 0 must not
- * exceed %programs / cta_count, rounded down, so that no row starts below 0. In every second section the longest
- * programs come last, because otherwise a CTA that runs the first program of each section would always run the
- * longest program. Attention (128 heads of 4096 rows, causal, 128 x 128, fp_reassoc, sections of 512 programs; H200),
- * cycles:
+ * exceed %programs / cta_count, rounded down, so that no row starts before program 0. In every second section
+ * the longest programs come last, because otherwise a CTA that runs the first program of each section would
+ * always run the longest program. Cycles of attention on an H200 (128 heads of 4096 rows, causal, 128 x 128,
+ * fp_reassoc, sections of 512 programs):
  *
  *                                               D = 128      D = 64
  *     one CTA for each program, shortest first  1,372,573    1,097,305
@@ -120,7 +124,8 @@ static void look_at(struct op *o, void *ctx)
     }
 }
 
-/* of: the new numbers of the program along the axes; old: the program_id ops from which they are computed, or NULL. */
+/* of: the new numbers of the program along the axes; old: the results of the program_id ops from which the
+ * new numbers are computed, or NULL. */
 struct numbers {
     struct value *of[3], *old[3];
 };
@@ -134,7 +139,8 @@ static void renumber(struct op *o, void *ctx)
     op_erase(o);
 }
 
-/* Renumbers the programs of each section of axis 1 (see the head of this file). If `grows` is true, programs with
+/* Renumbers the programs of each section of axis 1 (see the head of this file): replaces pid->of[0] and
+ * pid->of[1]. n[0] and n[1] are the numbers of programs along the axes. If `grows` is true, programs with
  * higher numbers along axis 0 run longer; otherwise they run shorter. */
 static void build_longest_first(struct builder *b, struct numbers *pid, struct value *const n[2], bool grows)
 {

@@ -16,8 +16,9 @@
  * axis 1, and no access has a short step only along axis 0. Programs may run in any order, unless a program waits for
  * another program; so the pass excludes kernels with `while` loops. The pass also excludes kernels with dots, because
  * the authors of such kernels usually choose the order of programs, and kernels with prefetches for later programs.
- * Last, the pass excludes kernels with ops that report the CTA's number as the program's number, as inline assembly
- * may do. If the grid has 2^32 programs or more, programs keep their numbers. Needs: scheduled ops. */
+ * Last, the pass excludes kernels with ops for which CTA i must run program i: prints and assertions report
+ * the CTA's number as the program's number, and inline assembly may read the CTA's number. If the grid has
+ * 2^32 programs or more, programs keep their numbers. Needs: scheduled ops. */
 #include "opt/passes.h"
 
 /* FAR represents an unknown step, and every step of at least FAR. */
@@ -54,7 +55,8 @@ static int64_t step_of_result(const struct op *o, int64_t x, int64_t y)
     }
 }
 
-/* Returns by how much v changes from one program to the next along the axis; for pointers, in bytes. */
+/* Returns by how much v changes from one program to the next along the axis (for pointers, in bytes); FAR if
+ * this is unknown. Visits at most *budget definitions. */
 static int64_t step_of(const struct value *v, int64_t axis, int *budget)
 {
     const struct op *o = v->def, *loop = v->block->parent;

@@ -11,15 +11,16 @@
  * to equivalence classes; the tiles of a class share a layout. The operands and results of an elementwise op are in
  * one class. A region argument or result and the values that it receives (initial and yielded values) are in one
  * class too. A loaded or stored tile also joins the class of the values with which it is used, unless the accesses of
- * that class are contiguous along another dimension in memory. In this case the access gets a separate layout, and
- * the pass converts the tile.
+ * that class are contiguous along another dimension in memory. In this case the load or store gets a separate
+ * layout, and the pass converts the tile.
  *
  * Classes of dots and scans first get the layout that the dot or scan requires. Then the pass assigns layouts to
- * classes in the order of their tile sizes, largest first. If a class has accesses, its layout coalesces these
- * accesses, with the widest vectors that alignment allows. A reduction or shape op may link a class to another class
- * that has a layout. The class then gets the layout with which the op moves no data, unless its accesses would
- * coalesce too badly in that layout. If a user needs a value in a layout other than the layout of the value's class,
- * the pass inserts a `convert`. */
+ * the other classes in the order of their tile sizes, largest first. If a class has accesses, its layout
+ * coalesces these accesses, with the widest vectors that alignment allows. A reduction or shape op links the
+ * class of its operand to the class of its result. When one of the two classes has a layout, the other class
+ * gets the layout with which the op moves no data, unless its accesses would coalesce too badly in that
+ * layout. If a user needs a value in a layout other than the layout of the value's class, the pass inserts a
+ * `convert`. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/pipeline/pipeline.h"
@@ -35,13 +36,13 @@ struct class
     const char *name;        /* the name of the first value, for explanations */
     const struct layout *layout;
     const struct layout *anchor; /* the layout that a dot or scan requires, or NULL */
-    int fast_dim;     /* the dimension along which its accesses are contiguous in memory; -1: any */
+    int fast_dim;     /* the dimension along which its accesses are contiguous in memory; -1: none */
     int pack;         /* inline assembly gets this many elements at a time; see keeps_packs */
     uint32_t reduced; /* the dimensions along which reductions reduce tiles of the class, as a mask */
     int nvalues;
     const struct op *access; /* one of the loads and stores of its values; NULL: there is none */
-    /* the access that determined the layout, or the op that links the class to the class from which it took its
-     * layout */
+    /* the op that determined the layout: an access, dot or scan, or the op that links the class to the class
+     * from which it took its layout; NULL: none */
     const struct op *reason;
 };
 
@@ -58,8 +59,9 @@ struct note {
     struct copy *copies; /* the tile in other layouts (for a cheap tile: in all its layouts) */
 };
 
-/* An op whose tile operands need a common layout, although the op has no result that determines the layout: a store,
- * reduction, histogram or assertion. Loads and atomics are sites too, in the class of their result. */
+/* An op whose tile operands need a common layout that no result determines: a store, reduction, histogram or
+ * assertion. Its operands get the layout of `class`. Loads and atomics are sites too, in the class of their
+ * result. */
 struct site {
     struct op *op;
     struct class *class;
@@ -71,7 +73,7 @@ struct site {
 /* A shape op or reduction that links two classes. */
 struct link {
     struct op *op;
-    struct class *from, *to;
+    struct class *from, *to; /* the classes of an operand and of the result */
 };
 
 struct assign {
@@ -83,14 +85,15 @@ struct assign {
     VEC(struct site *) sites;
     VEC(struct link) links;
     VEC(struct op *) stores; /* stores in loops and branches, which are added last (opt_assign_layouts) */
-    struct map site_of;      /* op to its site */
-    bool rows_first;         /* warps divide the rows of dots before the columns */
+    struct map site_of;      /* maps an op to its site */
+    bool rows_first;         /* warps divide the rows of accumulators before the columns */
     struct pair_reductions pairs;
 };
 
 /* -- classes -- */
 
-/* Returns the representative of a class. Shortens later searches, because a class may have thousands of tiles. */
+/* Returns the class that c has joined, directly or indirectly; c itself if it has joined none. Compresses the
+ * path, because a class may have thousands of tiles. */
 static struct class *find(struct class *c)
 {
     for (struct class *next; (next = c->joined); c = next)
@@ -125,7 +128,7 @@ static void unite(struct class *a, struct class *b)
 }
 
 /* Joins two classes, unless their accesses are contiguous along different dimensions, or one class has contiguous
- * accesses and the other the layout of a dot or scan. */
+ * accesses and a dot or scan requires the layout of the other. */
 static void join(struct class *a, struct class *b)
 {
     a = find(a);
@@ -160,7 +163,7 @@ static void add_note(struct assign *a, struct value *v, bool cheap)
 
 /* -- which tiles are cheap -- */
 
-/* Returns whether the result's layout determines the layouts of the operands (layout_before). */
+/* Returns whether the layout of o's result determines the layouts of its operands (layout_before). */
 static bool maps_elements(const struct op *o)
 {
     return op_has(o, ELEMENTWISE) || is_shape_change(o) || o->code == OP_hint || o->code == OP_asm ||
@@ -181,8 +184,9 @@ static bool can_recompute(const struct op *o)
 
 /* -- collecting classes, sites and links -- */
 
-/* Joins the classes of x and of y, the region argument or result that receives x. Both classes must have the same
- * layout, even if their accesses are contiguous along different dimensions. */
+/* Joins the class of x with the class of y, the region argument or result that receives x. Unlike `join`,
+ * does so even if the accesses of the classes are contiguous along different dimensions, because x and y must
+ * have one layout. */
 static void unite_values(struct value *x, struct value *y)
 {
     if (class_of(x) && class_of(y))
@@ -204,7 +208,8 @@ static struct site *add_site(struct assign *a, struct op *o, struct class *c)
     return s;
 }
 
-/* Joins the classes of o's tile operands with class c, except those of loads whose readers choose the layout. */
+/* Joins the classes of o's tile operands with class c. Skips loaded tiles for which readers_choose_layout
+ * holds. */
 static void join_operands(struct op *o, struct class *c)
 {
     for (int i = 0; i < o->nopnds; i++)
@@ -228,7 +233,7 @@ static void add_access(struct assign *a, struct op *o)
     join_operands(o, c);
 }
 
-/* Sets the order of the dimensions, the most contiguous first, for a tile that is contiguous along its last one. */
+/* Sets `order` for a tile in row-major order: the last dimension first. */
 static void order_by_rows(const struct type *t, int *order)
 {
     for (int d = 0; d < t->rank; d++)
@@ -245,9 +250,9 @@ static bool is_read_by_arithmetic(const struct value *v)
     return false;
 }
 
-/* A tile that a tensor map copies lies in shared memory, contiguous along its last dimension. Arithmetic loads it from
- * there into registers like a tile from global memory, with vectors of 16 bytes. (Arithmetic that combines it with a
- * dot's result needs it in the dot's layout instead.) */
+/* Adds an access for o, a tensor_load. The tile will be in shared memory, contiguous along its last
+ * dimension. Arithmetic loads it from there into registers like a tile from global memory, with vectors of 16
+ * bytes. (Arithmetic that combines the tile with a dot's result needs it in the dot's layout instead.) */
 static void add_copied(struct assign *a, struct op *o)
 {
     const struct type *t = op_result(o)->type;
@@ -286,8 +291,8 @@ static void add_asm(struct op *o)
     join_operands(o, c);
 }
 
-/* Joins the classes of result and accumulator. The layout of the joined class determines the layouts of the
- * operands. */
+/* Joins the classes of the dot's result and accumulator. The dot determines the layout of this class; the
+ * layout in turn determines the layouts of operands a and b. */
 static void add_dot(struct assign *a, struct op *o)
 {
     struct class *c = find(class_of(op_result(o)));
@@ -297,7 +302,8 @@ static void add_dot(struct assign *a, struct op *o)
         join(c, class_of(op_opnd(o, 2)));
 }
 
-/* Joins the classes of operands and results, which get the layout that the scan requires. */
+/* Joins the classes of the scan's operands and results. The joined class gets the layout that the scan
+ * requires. */
 static void add_scan(struct op *o)
 {
     unite_results(o);
@@ -317,8 +323,8 @@ static void add_shape_change(struct assign *a, struct op *o)
             VEC_PUSH(a->arena, &a->links, ((struct link){o, class_of(op_opnd(o, i)), to}));
 }
 
-/* `by` is a terminator or a loop. Joins the class of each of its n operands from `first` on with the class of the
- * region argument or result that receives this operand. */
+/* `by` is a terminator or a loop. values[i] is the region argument or result that receives operand first + i
+ * of `by`. Joins the classes of the two, for i from 0 to n - 1. */
 static void carry(const struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)
@@ -405,8 +411,8 @@ static void gather_block(struct assign *a, struct block *b)
     const struct op *loop = b->parent && b->parent->code == OP_for ? b->parent : NULL;
     for (int i = 0; i < b->args.n; i++)
         add_note(a, b->args.at[i], false);
-    /* The loop carries a tile that load_ahead.c loads an iteration ahead. The users of the carried tile join the class
-     * of the load, as users of other loads do. */
+    /* If load_ahead.c loads a tile an iteration ahead, the loop carries the tile. The users of the carried
+     * tile must join the class of the load, as users of other loads do. */
     for (int i = 1; loop && i < b->args.n; i++)
         if (is_load(op_opnd(loop, i + 2)) && is_load(op_opnd(b->last, i - 1)))
             unite_values(b->args.at[i], op_opnd(loop, i + 2));
@@ -414,8 +420,9 @@ static void gather_block(struct assign *a, struct block *b)
         gather_op(a, o);
 }
 
-/* If a dot determines the layout of the operand or of the result of a transposition, assigns the corresponding layout
- * to the class of the other value. The transposition then moves no data. */
+/* If a dot or scan determines the layout of a transposition's operand, sets the corresponding layout as the
+ * anchor of the result's class; and the reverse. The transposition then moves no data. Skips classes with
+ * contiguous accesses. */
 static void anchor_transposed(struct assign *a)
 {
     for (bool changed = true; changed;) {
@@ -463,8 +470,9 @@ static int accessed_bytes(const struct op *access)
                                           : type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
 }
 
-/* Returns the access that determines the order of dimensions of the class: the first access that is contiguous
- * along fast_dim, or else the first access. Returns NULL if the class has no access. */
+/* Returns the access of the class that determines in which order its layout distributes the dimensions: the
+ * first access that is contiguous along fast_dim, or else the first access. Returns NULL if the class has no
+ * access. */
 static struct site *leader_of(const struct assign *a, struct class *c)
 {
     struct site *any = NULL;
@@ -479,11 +487,12 @@ static struct site *leader_of(const struct assign *a, struct class *c)
     return any;
 }
 
-/* Returns the number of consecutive elements in each thread: the widest vector that the alignment of some access
- * allows. The vector has at most 16 bytes of the widest stored type, and at most assign_layouts_run_bytes of the
- * widest loaded type. If a kernel loads a wide type and stores a narrow type, each thread then stores one whole
- * vector, but loads with two instructions. The second load hits in L1, because the first load has fetched whole
- * sectors. Two stores, in contrast, would write each sector in two halves. */
+/* Returns how many consecutive elements each thread holds along fast_dim: the width of the widest vector that
+ * the alignment of some access allows. But in the widest stored type they have at most 16 bytes, and in the
+ * widest loaded type at most assign_layouts_run_bytes. So if a kernel loads a wide type and stores a narrow
+ * type, each thread stores one whole vector, but loads with two instructions. The second load hits in L1,
+ * because the first load has fetched whole sectors. Two stores, in contrast, would write each sector in two
+ * halves. */
 static int vector_of(const struct assign *a, struct class *c, int fast_dim)
 {
     int widest = 1, most = 1 << COORD_BITS_MAX;
@@ -508,17 +517,19 @@ static const struct layout *widened(struct assign *a, const struct op *o, const 
 
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason);
 
-/* Returns whether in layout l the elements that inline assembly gets at a time are consecutive along the last
- * dimension. Assembly text that combines these elements, such as the unpacking of 4-bit numbers, relies on this
- * order. */
+/* Returns whether, in layout l, the elements that inline assembly gets at a time are consecutive along the
+ * last dimension. Assembly text that combines these elements, for example to unpack 4-bit numbers, relies on
+ * this. */
 static bool keeps_packs(const struct class *c, const struct layout *l)
 {
     int last = c->type->rank - 1, most = 1 << l->nbits[IN_reg], pack = c->pack < most ? c->pack : most;
     return layout_vector(l, last, pack) >= (pack < c->type->shape[last] ? pack : c->type->shape[last]);
 }
 
-/* Returns the layout that a class without accesses inherits. Shape ops compute the class's tile from other tiles; the
- * class inherits the layout of the largest of these that vector loads load. Returns NULL if there is no such tile. */
+/* Returns the layout that a class without accesses inherits. Shape ops compute tiles of the class from tiles
+ * of other classes. Among those that are loaded with vectors, the class inherits the layout of the largest
+ * tile, transformed by the shape op. Returns NULL if there is no such tile. Sets *reason to the access that
+ * determined the layout. */
 static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
 {
     const struct layout *best = NULL;
@@ -544,7 +555,8 @@ static const struct layout *inherited(struct assign *a, struct class *c, int dep
     return best;
 }
 
-/* Returns the best layout for the accesses of the class. */
+/* Returns the best layout for the accesses of the class. If it has none, returns the inherited layout, or a
+ * layout in row-major order. Sets *reason to the access that determined the layout, or to NULL. */
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason)
 {
     struct site *s = leader_of(a, c);
@@ -557,8 +569,8 @@ static const struct layout *own_layout(struct assign *a, struct class *c, const 
     return layout_by_rows(a, c);
 }
 
-/* Returns whether the class's accesses coalesce in layout l as well as in the class's own best layout. Runs of
- * consecutive elements that are longer than SEGMENT_BYTES count as equally good. */
+/* Returns whether the class's accesses coalesce in layout l as well as in the class's best layout
+ * (own_layout). All runs of consecutive elements of SEGMENT_BYTES or more count as equally good. */
 static bool serves_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     if (c->fast_dim < 0)
@@ -573,7 +585,7 @@ static bool serves_accesses(struct assign *a, struct class *c, const struct layo
            layout_run_of_warp(l, c->fast_dim) >= (run < enough ? run : enough);
 }
 
-/* Returns how many instructions a thread executes for one access of the class in layout l. */
+/* Returns how many instructions a thread executes for one access of the class if the class has layout l. */
 static int instructions_in(struct assign *a, struct class *c, const struct layout *l)
 {
     int regs = 1 << (l->nbits[IN_reg] - __builtin_popcount(layout_free_bits(l, IN_reg)));
@@ -587,8 +599,8 @@ static bool is_before_loop(const struct op *o)
     return u && !u->next && u->user->code == OP_for;
 }
 
-/* Returns whether the class's own best layout costs less than layout l. With l, the accesses may need more
- * instructions; with the own layout, the tiles need conversions from and to l. */
+/* Returns whether the class's best layout (own_layout) costs less than layout l. With l, the accesses may
+ * need more instructions. With the best layout, the tiles need conversions from and to l. */
 static bool scatters_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     const struct params *p = a->m->params;
@@ -606,9 +618,9 @@ static bool scatters_accesses(struct assign *a, struct class *c, const struct la
            conversions * p->lower_layout_conversion_shared_slots;
 }
 
-/* Sets the layout of class `to` to l if the accesses of `to` permit l. If the tiles of `to` are smaller than those of
- * `from`, l must not scatter the accesses (scatters_accesses). Otherwise the accesses must coalesce in l as well as
- * in the best layout of `to`. */
+/* Sets the layout of class `to` to l if the accesses of `to` permit l, and returns whether they do. If the
+ * tiles of `to` are smaller than those of `from`, l must not scatter the accesses (scatters_accesses).
+ * Otherwise the accesses must coalesce in l as well as in the best layout of `to` (serves_accesses). */
 static bool follow(struct assign *a, struct class *to, const struct class *from, const struct layout *l,
                    const struct op *reason)
 {
@@ -636,8 +648,9 @@ static void spread(struct assign *a)
     }
 }
 
-/* Returns the class with the largest tile among the classes without a layout. If several tiles are largest, prefers a
- * class with accesses, because these might not coalesce in the layout of another class. */
+/* Returns the class with the largest tile among the classes without a layout; NULL if all have one. If
+ * several tiles are largest, prefers a class with accesses, because these might not coalesce in the layout of
+ * another class. */
 static struct class *largest_undecided(const struct assign *a)
 {
     struct class *best = NULL;
@@ -697,7 +710,7 @@ static void add_copy(struct assign *a, struct note *n, const struct layout *l, s
     n->copies = c;
 }
 
-/* Returns the op of v's block that equals `user` or contains it. */
+/* Returns the op of v's block that is `user` or contains `user`. */
 static struct op *user_in_block(const struct value *v, struct op *user)
 {
     while (user->block != v->block)
@@ -731,8 +744,8 @@ static void demand_operands(struct assign *a, struct op *o, const struct layout 
             op_set_opnd(o, i, demand(a, op_opnd(o, i), l, o));
 }
 
-/* Returns the cheap tile v in layout l. v itself gets the first requested layout; for each other layout, the function
- * copies the op that computes v. */
+/* Returns the cheap tile v in layout l. The first requested layout becomes the layout of v itself. For each
+ * other layout, the function copies the op that computes v. */
 static struct value *recomputed(struct assign *a, struct value *v, const struct layout *l)
 {
     struct note *n = v->scratch;
@@ -770,8 +783,8 @@ static void set_layout(struct assign *a, struct value *v)
         value_set_type(v, type_with_layout(a->m, v->type, class_of(v)->layout));
 }
 
-/* `by` is a terminator or a loop. Converts its operands from `first` on to the layouts of the region arguments or
- * results that receive them. */
+/* `by` is a terminator or a loop. values[i] is the region argument or result that receives operand first + i
+ * of `by`. Converts the operand to the layout of values[i], for i from 0 to n - 1. */
 static void demand_as(struct assign *a, struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)
@@ -779,7 +792,8 @@ static void demand_as(struct assign *a, struct op *by, int first, struct value *
             op_set_opnd(by, first + i, demand(a, op_opnd(by, first + i), class_of(values[i])->layout, by));
 }
 
-/* Changes the layout of the op's result r to l, and converts r to layout `wished` for its users. */
+/* Changes the layout of an op's result r to l, and builds a conversion of r to layout `wished` for r's users
+ * at b. */
 static void convert_result(struct assign *a, struct builder *b, struct value *r, const struct layout *l,
                            const struct layout *wished)
 {
@@ -792,8 +806,8 @@ static void convert_result(struct assign *a, struct builder *b, struct value *r,
     op_set_opnd(x->def, 0, r);
 }
 
-/* Returns operand i of a dot in the form that the dot's engine reads: in registers, or in a buffer in shared memory
- * (to_shared). */
+/* Returns operand i of dot o in the place where the dot's engine reads it: in registers, or in a buffer in
+ * shared memory (to_shared). `acc` is the layout of the accumulator. */
 static struct value *dot_operand(struct assign *a, struct op *o, int i, const struct layout *acc)
 {
     struct value *v = op_opnd(o, i);
@@ -823,8 +837,8 @@ static struct op *start_and_wait(struct op *o)
     return wait;
 }
 
-/* If the dot's instruction cannot produce the layout of the accumulator's class, converts the accumulator before
- * and after the dot. */
+/* Gives the dot's operands the layouts or buffers that its engine requires. If the accumulator's class has
+ * another layout than the engine requires, converts the accumulator before and after the dot. */
 static void rewrite_dot(struct assign *a, struct op *o)
 {
     const struct layout *wished = class_of(op_result(o))->layout, *l = dot_acc_layout(o, a->rows_first);
@@ -837,7 +851,7 @@ static void rewrite_dot(struct assign *a, struct op *o)
     convert_result(a, &b, op_result(o), l, wished);
 }
 
-/* Sets the layout of the results to the layout that the operands determine, and then converts the results to the
+/* Converts the operands to l. Gives the results the layout that l determines, and then converts them to the
  * layout of their class. */
 static void rewrite_reduce(struct assign *a, struct op *o, const struct layout *l)
 {
@@ -859,7 +873,8 @@ static void rewrite_scan(struct assign *a, struct op *o)
         convert_result(a, &b, &o->results[i], l, wished);
 }
 
-/* The gathered tile stays in its own layout, because a gather reads the tile from shared memory. */
+/* Converts only the indices. The gathered tile stays in its own layout, because a gather reads it from shared
+ * memory. */
 static void rewrite_gather(struct assign *a, struct op *o)
 {
     struct value *x = op_opnd(o, 0);
@@ -867,8 +882,9 @@ static void rewrite_gather(struct assign *a, struct op *o)
     op_set_opnd(o, 1, demand(a, op_opnd(o, 1), class_of(op_result(o))->layout, o));
 }
 
-/* Converts the operand of a split to the layout that the results need. If the results are scalars, every thread
- * must hold both elements of the operand in registers; plain_layout of a scalar returns such a layout. */
+/* Converts the operand of a split to the layout that the results need. If the results are scalars, every
+ * thread must hold both elements of the operand in registers; the layout that plain_layout returns for a
+ * scalar leads to this. */
 static void rewrite_split(struct assign *a, struct op *o)
 {
     const struct value *half = &o->results[0];
@@ -942,7 +958,7 @@ static void rewrite_block(struct assign *a, struct block *b)
     }
 }
 
-/* Chooses a layout for each cheap tile that no user has requested. */
+/* Gives a layout to a cheap tile for which no user has requested a layout. */
 static void lay_out_rest(struct op *o, void *ctx)
 {
     struct assign *a = ctx;
@@ -959,9 +975,9 @@ void opt_assign_layouts(struct func *f)
     count_pair_reductions(&a.pairs, f);
     gather_block(&a, f->body);
     anchor_transposed(&a);
-    /* A stored tile that a loop carries may be a dot's result, but the tile's class shows this only after the
-     * walk through the whole loop. So these stores are added last, because a store of a dot's result keeps a
-     * separate layout. */
+    /* A store of a dot's result keeps a separate layout (join). A stored tile that a loop carries may be a
+     * dot's result, but its class has the dot's anchor only after the walk through the whole loop. So the
+     * stores in loops and branches are added last. */
     for (int i = 0; i < a.stores.n; i++)
         add_access(&a, a.stores.at[i]);
     if (a.m->diag->nerrors)

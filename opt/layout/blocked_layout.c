@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* blocked_layout.c: computes the order of a tile's dimensions in memory, and, for an order, the layout that coalesces
- * accesses. This layout assigns a tile's coordinate bits to registers, lanes and warps. In each dimension, the lowest
- * bits come first:
+/* blocked_layout.c: computes the order of a tile's dimensions in memory, and the layout that coalesces
+ * accesses in such an order. This layout assigns the bits of each dimension's index to registers, lanes and
+ * warps, the lowest bits first:
  *
  *     64 x 32, order 1 0, n = 4, 4 warps     columns  4 in a thread's registers, 8 in lanes
  *                                            rows     4 in lanes, 4 in warps, 4 in registers */
@@ -11,8 +11,9 @@
 
 enum { THREADS_PER_WARP = 1 << LANE_BITS };
 
-/* Estimates the difference between neighbouring elements of v along d, for the choice of a layout. A division reduces
- * the difference, and a remainder does not change it. For values from memory, the estimate is INT32_MAX. */
+/* Estimates the difference between neighbouring elements of v along d. Only the choice of a layout depends on
+ * the estimate. A division reduces the difference, and a remainder does not change it. For values from
+ * memory, the estimate is INT32_MAX. */
 static int64_t step_along(const struct value *v, int d, int *budget)
 {
     const int64_t most = INT32_MAX;
@@ -76,13 +77,15 @@ void order_in_memory(struct axis_table *axes, const struct value *ptr, int most,
     }
 }
 
+/* Builds layout l. For each dimension: the lowest coordinate bit that is not assigned yet, and how many are
+ * left. */
 struct dealer {
     struct layout *l;
     int low[RANK_MAX], left[RANK_MAX];
 };
 
-/* Assigns up to n bits of dimension d to registers, lanes or warps (`kind`). Returns the number of assigned
- * bits. */
+/* Assigns up to n bits of dimension d, the lowest first, to registers, lanes or warps (`kind`). Returns the
+ * number of assigned bits. */
 static int deal(struct dealer *x, enum in kind, int d, int n)
 {
     int given = 0;

@@ -11,62 +11,67 @@
 #include "ir/ir.h"
 
 /* -- pair_reductions.c -- */
-/* crossings[n][b]: the number of pairwise reductions, in tiles of 2^n elements, that combine elements whose
- * coordinates differ in bit b. */
+/* A pairwise reduction reduces along a dimension of size 2. crossings[n][b]: the number of pairwise
+ * reductions of tiles of 2^n elements in which the two elements of a pair have coordinates
+ * (ir/layout/layout.h) that differ in bit b. */
 struct pair_reductions {
     int crossings[COORD_BITS_MAX + 1][COORD_BITS_MAX];
 };
 void count_pair_reductions(struct pair_reductions *p, struct func *f);
 /* Swaps coordinate bits between warps and registers if this reduces the number of pairwise reductions that combine
- * elements of different warps. Keeps the lowest `vector` register bits, because they number the elements of a
+ * elements of different warps. Keeps the lowest `vector` register bits, because they select the elements of a
  * vector access. */
 void keep_pairs_in_warps(struct layout *l, const struct pair_reductions *p, int vector);
 
 /* -- layout_of_shape.c -- */
 bool is_shape_change(const struct op *o);
-/* Returns the layout that o's operands must have for a result with layout l. This layout is l itself, unless o is a
- * shape op. */
+/* Returns the layout that o's operands must have so that o computes a result with layout l without moving
+ * data. This layout is l itself, unless o is a shape op. */
 const struct layout *layout_before(const struct op *o, const struct layout *l);
-/* Returns the layout of o's result for an operand with layout l; NULL if the operand's layout does not determine
- * the result's layout. */
+/* Returns the layout of the result of o, a shape op or reduction, for an operand with layout l. Returns NULL
+ * if the operand's layout does not determine the result's layout. */
 const struct layout *layout_after(const struct op *o, const struct layout *l);
 
 /* -- blocked_layout.c -- */
 struct axis_table;
-/* Sorts the dimensions of an access by the length of runs of consecutive addresses, longest first; for equal lengths,
- * the last dimension comes first. If no dimension has such runs, the dimension with the smallest step comes first,
- * because the lanes of a warp then access the fewest cache lines. Reads at most `most` ops to estimate a step. */
+/* Sets `order` to the dimensions of an access, sorted by the length of runs of consecutive addresses, longest
+ * first; for equal lengths, the last dimension comes first. Dimensions without such runs are sorted by their
+ * step, the distance of neighbouring addresses, smallest first, because the lanes of a warp then access the
+ * fewest cache lines. Visits at most `most` ops to estimate a step. */
 void order_in_memory(struct axis_table *axes, const struct value *ptr, int most, int *order);
 
-/* Computes the layout that coalesces along `order`, a list of dimensions from the most contiguous one on. Each thread
- * holds n elements of the first dimension. Then lanes, then warps, and then additional registers number the remaining
- * elements. Warps divide the dimensions of the mask `reduced` last, because a reduction inside a warp needs no shared
- * memory. Returns the number of register bits that number the n elements (fewer if the tile is small). */
+/* Computes the layout that coalesces accesses. `order` lists the dimensions, the most contiguous one first.
+ * Each thread holds n consecutive elements of the first dimension. The remaining elements are distributed
+ * over the lanes of a warp, then over warps, then over additional registers. The dimensions of the mask
+ * `reduced` are distributed over warps last, because a reduction inside a warp needs no shared memory.
+ * Returns log2 of n, or less if the tile is small. */
 int blocked_layout(struct layout *l, const struct type *t, const int *order, int n, int num_warps,
                    uint32_t reduced);
 
-/* Returns the length of the runs of consecutive elements along `dim` that one warp holds in layout l, if the lowest
- * register bits and then lane bits number the elements of a run. */
+/* Returns the length of the runs of consecutive elements along `dim` that one warp holds in layout l. Counts
+ * only elements that the lowest register bits, and above them the lowest lane bits, select. */
 int layout_run_of_warp(const struct layout *l, int dim);
 
-/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. Register, lane
- * and warp bits of l whose vectors are zero number replicas of the operand. In the result, these bits number the
- * new elements; if these bits do not suffice, additional register bits number the remaining elements. */
+/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. If the
+ * basis vector of a bit of l is zero, registers, lanes or warps that differ in this bit hold replicas. In the
+ * result, such bits select new elements instead. If there are too few such bits, additional register bits
+ * select the remaining elements. */
 void layout_widen(struct layout *out, const struct type *x, const struct type *r, const struct layout *l);
 
-/* -- lower_scan.c: the layout that a scan requires -- */
-const struct layout *scan_layout(const struct op *o);
+/* -- lower_scan.c -- */
+const struct layout *scan_layout(const struct op *o); /* the layout that scan o requires of its operands */
 
 /* -- lower_reduce.c -- */
 void region_copy(struct op *to, const struct op *from); /* copies the region of a reduction or scan */
 /* Builds the part of the one-operand reduction o that each thread computes from its own elements. In the result,
- * dimension `axis` numbers the partial results of the lanes. Returns NULL if lanes hold no part of the axis, or all
- * of it, or if the layout does not allow the split. */
+ * dimension `axis` has an element for the partial result of each lane. Returns NULL if no axis bit is in
+ * lanes, if all axis bits are in lanes, or if the layout does not allow the split. */
 struct value *reduce_in_threads(struct builder *b, const struct op *o);
 
 /* -- swap_dot_operands.c -- */
-/* Replaces the dot by a dot with swapped operands, or with an f32 accumulator, if the replacement is faster.
- * `chains` is the result of dot_chains_swapped for the dot. Returns whether the operands are swapped. */
+/* Replaces the dot by a dot with swapped and transposed operands, with an f32 accumulator, or with both, if
+ * the replacement is faster. `chains` is the result of dot_chains_swapped for the dot. Returns whether the
+ * operands are swapped. */
 bool dot_swap_operands(struct op *dot, bool chains);
 /* Returns whether the dot is part of a chain of dots in a loop, and swapped operands improve the chain: each dot
  * could then read the previous dot's result from registers. */
@@ -95,14 +100,16 @@ bool dot_is_staged(const struct op *dot);
 bool dot_is_narrow(const struct op *dot);
 /* Returns whether operand a or b of some dot depends on another dot's result in the same iteration. */
 bool dots_are_chained(struct func *f);
-/* Returns the layout that the dot's accumulator must have. */
+/* Returns the layout that the dot's accumulator must have. If rows_first, warps divide all rows before they
+ * divide columns (warp_split_for in ir/target/fragments.h). */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
 /* Returns the type of the buffer in shared memory from which the dot's engine reads operand i, whose layout in
- * registers is x. Returns NULL if the engine reads the operand from registers. Some engines can read the operand from
- * either place. Such an engine reads it from registers if this operand is computed from another dot's result, and if
- * the conversion to the layout that the engine requires needs no shared memory. */
+ * registers is x. Returns NULL if the engine reads the operand from registers. Some engines can read an
+ * operand from either place. Such an engine reads the operand from registers in two cases. In the first case,
+ * the operand is computed from another dot's result, and its conversion to the layout that the engine
+ * requires needs no shared memory. In the second case, cost_keeps_operand holds. */
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x);
-/* Returns the layout of operand i in registers if the accumulator has layout acc. */
+/* Returns the layout that operand i must have in registers if the accumulator has layout acc. */
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);
 
 #endif

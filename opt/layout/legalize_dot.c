@@ -4,28 +4,30 @@
  *     %d = dot %a, %b, %acc : tile<32x64xf32>    a, b fp8    =>     %a.1 = fext %a, %b.1 = fext %b : f16
  *                                                                   %d = dot %a.1, %b.1, %acc
  *
- * For each dot, the pass chooses the fastest engine of the target (see ir/target/engine.h) that can compute the dot.
- * Warpgroups (wgmma, on sm_90a) multiply f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more. Operand
- * b is then in shared memory. Operand a is in shared memory too, unless it is computed from another dot's result, or
- * is the same in each iteration of a loop whose dots have few columns (cost_keeps_operand).
- * mma.sync, which a single warp executes, multiplies tiles of at least 16 x 8. Only some targets have mma.sync for
- * fp8. On other targets, and in deterministic kernels (fix_order.c), the pass extends fp8 to f16, which is exact. All
- * other dots, mainly those of f64 and of f32 with full precision, use fused multiply-adds: each thread computes its
+ * An engine is a kind of instructions that compute dots (ir/target/engine.h). For each dot, the pass chooses
+ * the fastest engine of the target that can compute the dot. wgmma (on sm_90a), which a warpgroup executes,
+ * multiplies f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more. Operand b is then in shared
+ * memory. Operand a is in shared memory too, unless it is computed from another dot's result, or is the same
+ * in each iteration of a loop whose dots have few columns (cost_keeps_operand). mma.sync, which a single warp
+ * executes, multiplies tiles of at least 16 x 8. Only some targets have mma.sync for fp8. On other targets,
+ * and in deterministic kernels (fix_order.c), the pass extends fp8 to f16, which is exact. All other dots,
+ * mainly those of f64 and of f32 with full precision, use fused multiply-adds: each thread computes its
  * elements of the accumulator.
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
- * If the result of a dot with accumulator 0 is added to another value, this value becomes the dot's accumulator. This
- * rewrite is legal, because the order in which a dot adds is unspecified. Without fp_fusion the addition stays
- * separate, because the kernel then requires two roundings.
+ * If the result of a dot with accumulator 0 is added to another value, the other value becomes the dot's
+ * accumulator. This rewrite is legal, because the order in which a dot adds is unspecified. Without fp_fusion
+ * the addition stays separate, because the kernel then requires two roundings.
  *
  * The pass increases the number of warps that the user requested in two cases. In the first case, a thread's part of
  * an accumulator exceeds the thread's registers. In the second case, the accumulators of two chained dots together
- * exceed half of the registers. No result depends on the number of warps.
+ * exceed half of the registers. (Two dots are chained if an operand of one is computed from the result of the
+ * other.) No result depends on the number of warps.
  *
- * If an operand of one dot is computed from another dot's result, warps divide only the rows of both dots. Each
- * warp then computes its part of that operand from its own part of the first dot's accumulator, and reductions
- * along rows stay within a warp. */
+ * If a function has chained dots, the warps divide the rows of each accumulator before its columns. Each warp
+ * then computes its part of the second dot's operand from its own part of the first dot's accumulator, and
+ * reductions along rows stay within a warp. */
 #include "ir/target/engine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
@@ -88,7 +90,8 @@ const struct layout *dot_acc_layout(const struct op *o, bool rows_first)
     return dot_operand_layout(o, DOT_acc, NULL, rows_first);
 }
 
-/* Returns the dimension along which consecutive registers of a thread hold consecutive elements. */
+/* Returns the dimension (0 or 1) along which consecutive registers of a thread hold the longest runs of
+ * consecutive elements. */
 static int fast_dim(const struct layout *l)
 {
     int rows = layout_vector(l, 0, 1 << COORD_BITS_MAX), columns = layout_vector(l, 1, 1 << COORD_BITS_MAX);
@@ -97,8 +100,8 @@ static int fast_dim(const struct layout *l)
     return layout_basis(l, IN_lane, 0) >> l->dim_bits[1] == 0;
 }
 
-/* Returns the contiguous dimension of the tensor map through which v is loaded; -1 if v is not loaded through a
- * tensor map. */
+/* Returns the dimension of v that is contiguous in the tensor map through which v is loaded; -1 if v is not
+ * loaded through a tensor map. */
 static int map_dim(const struct value *v)
 {
     const struct op *o = v->def;

@@ -5,14 +5,16 @@
  *                                                       shared_store %buf, %x vec=4
  *                                                       %y = shared_load %buf vec=4 : tile<64x64xf32,#b>
  *
- * The pass first stores the tiles of all consecutive conversions and then loads them all, so that a single barrier
- * suffices. If the buffers take too much shared memory (stepdown.c), the pass splits a tile into halves and converts
- * the halves one after the other through the same bytes. #s is a swizzled layout with which neither stores nor loads
- * have bank conflicts, if such a layout exists (layout_shared_for). A conversion inside a thread or a warp stays a
- * `convert`, which codegen implements by moves or shuffles. Predicates are stored as bytes, pointers as integers. A
- * to_shared stores the tile for an asynchronous dot or a bulk copy. Its buffer's type already has a layout. The pass
- * also lowers gathers and histograms, and results of atomics that several warps need, to accesses of shared memory.
- * Needs: layouts on all tiles. Leaves: shared buffers without offsets, accesses without barriers. */
+ * #s is a swizzled layout with which neither stores nor loads have bank conflicts, if such a layout exists
+ * (layout_shared_for). The pass first stores the tiles of all consecutive conversions and then loads them
+ * all, so that a single barrier suffices. If the buffers take too much shared memory (stepdown.c), the pass
+ * splits a tile into halves and converts the halves one after the other through the same bytes. A conversion
+ * inside a thread or a warp stays a `convert`, which codegen implements by moves or shuffles. Predicates are
+ * stored as bytes, pointers as integers. The pass also lowers to_shared, which stores a tile for an
+ * asynchronous dot or a bulk copy, to a store to a buffer; the type of the to_shared already contains the
+ * buffer's layout. Gathers, histograms, and the results of atomics that several warps need become accesses of
+ * shared memory too. Needs: layouts on all tiles. Leaves: shared buffers without offsets, accesses without
+ * barriers. */
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -22,6 +24,8 @@
 
 enum { VECTOR_BYTES = 16 };
 
+/* Returns the widest vector, in elements, with which threads of layout l can access a buffer of layout
+ * `shared`. */
 static int widest(const struct layout *shared, const struct layout *l, int elem_bytes)
 {
     return layout_shared_vector(shared, l, VECTOR_BYTES / elem_bytes, NULL);
@@ -78,8 +82,9 @@ static bool splits_pairs(const struct layout *a, const struct layout *b)
 }
 
 /* Chooses the layout of the buffer through which x is converted to y. Prefers a layout with which ldmatrix can load y
- * or stmatrix can store x, if this layout needs no more wavefronts. With stmatrix, a thread stores its 32-bit words
- * as they are; other stores would first have to repack the 16-bit halves of these words. */
+ * or stmatrix can store x, if this layout needs no more wavefronts than the best other layout. With stmatrix,
+ * a thread stores its 32-bit words as they are; other stores would first have to repack the 16-bit halves of
+ * these words. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes)
 {
     const struct layout *from = x->type->layout, *to = y->type->layout;
@@ -180,8 +185,8 @@ static struct op *end_of_run(const struct op *first)
 
 /* -- conversions in halves -- */
 
-/* Returns whether register bits, alone or combined, can change exactly this bit of the coordinate, and no lane or
- * warp bit changes it. */
+/* Returns whether a register bit, or the XOR of several register bits, changes exactly this bit of the
+ * coordinate, and no lane or warp bit changes it. */
 static bool is_in_registers(const struct layout *l, int bit)
 {
     struct span registers = {0};
@@ -194,8 +199,8 @@ static bool is_in_registers(const struct layout *l, int bit)
     return span_has(&registers, UINT32_C(1) << bit);
 }
 
-/* Describes how a tile is cut into halves: the tile is reshaped to `shape`; then dimension `dim`, of size 2, is
- * moved to the end and split. */
+/* Describes how a tile is cut into halves: the tile is reshaped to `shape`; then a transposition (`order`)
+ * moves dimension `dim`, of size 2, to the end, where it is split. `inverse` is the inverse transposition. */
 struct cut {
     int rank, dim, shape[RANK_MAX], order[RANK_MAX], inverse[RANK_MAX];
 };
@@ -227,8 +232,9 @@ static bool cut_at(struct cut *c, const struct layout *l, int bit)
     return true;
 }
 
-/* Finds the cut at the highest coordinate bit that is a register bit in both layouts. In both layouts, each half of
- * the tile is then in one half of the registers. */
+/* Finds the cut at the highest coordinate bit that only registers hold in both layouts (is_in_registers). In
+ * both layouts, each half of the tile is then in one half of the registers. Returns false if there is
+ * none. */
 static bool find_cut(struct cut *c, const struct layout *from, const struct layout *to)
 {
     for (int bit = layout_coord_bits(from) - 1; bit >= 0; bit--)
@@ -237,7 +243,8 @@ static bool find_cut(struct cut *c, const struct layout *from, const struct layo
     return false;
 }
 
-/* Computes the layout of the tile that is reshaped and transposed for the split, and the layout of each half. */
+/* For a tile of layout l: computes the layout of the tile after the reshape and the transposition of the cut
+ * (*pairs), and the layout of each half (*half). */
 static void cut_layout(struct module *m, const struct cut *c, const struct layout *l,
                        const struct layout **pairs, const struct layout **half)
 {
@@ -277,9 +284,9 @@ static struct op *convert_in_halves(struct op *o)
     return seen->def;
 }
 
-/* Builds an intermediate layout M, such that the conversions from t's layout to M and from M to `to` can often be
- * cut. Half of the register bits of M are register bits of t's layout, the other half are register bits of `to`.
- * Returns false if the two layouts have too few such bits. */
+/* Computes an intermediate layout M (*out), such that the conversions from t's layout to M and from M to `to`
+ * can often be cut. Half of the coordinate bits that registers hold in M are in registers in t's layout too,
+ * and the other half in `to`. Returns false if the two layouts have too few such bits. */
 static bool find_third(struct layout *out, const struct type *t, const struct layout *to)
 {
     const struct layout *from = t->layout;
@@ -323,8 +330,8 @@ static struct op *convert_over_third(struct op *o)
 
 /* -- operands of asynchronous dots -- */
 
-/* Stores a run of tiles to the buffers from which asynchronous units (tensor cores, bulk copies) read them, and
- * builds a fence after the last store. */
+/* Replaces the run of to_shared ops from `first` to before `end` by stores to buffers, from which
+ * asynchronous units (tensor cores, bulk copies) read the tiles. Builds a fence after the last store. */
 static void store_operands(struct op *first, const struct op *end)
 {
     struct builder b = build_before(first);
@@ -348,7 +355,8 @@ static void store_operands(struct op *first, const struct op *end)
     }
 }
 
-/* Stores all tiles of the run and then loads them all, so that a single barrier suffices. */
+/* Replaces the run of conversions from `first` to before `end`: stores all tiles and then loads them all, so
+ * that a single barrier suffices. */
 static void through_shared(struct op *first, const struct op *end)
 {
     struct module *m = first->block->func->module;
@@ -417,8 +425,8 @@ static void expand_histogram(struct op *o)
     op_erase(o);
 }
 
-/* -- results of atomics: only one thread gets the result of an element, but threads of other warps may hold
- * replicas of the element -- */
+/* -- results of atomics: only one thread gets the result of an element, but threads of other warps also need
+ * the result if they hold replicas of the element -- */
 
 static void share_result(struct op *o)
 {

@@ -4,17 +4,19 @@
  *
  *     layout #a = reg[1 2 512] lane[4 8 16 32 64] warp[128 256]         #p = reg[] lane[0 0 0 0 0] warp[1 2]
  *                                                                       #w = reg[1 2] lane[0 0 0 0 0] warp[0 0]
- *     %s = reduce %x axis=0 {...}     =>     %bits = reshape %x : tile<2x4x128>   axis bits: 512, warps, 1 .. 64
- *                                            %t = trans %bits order=[0 2 1]         the warps' group last
+ *     %s = reduce %x axis=0 {...}     =>     %bits = reshape %x : tile<2x4x128>   bits 512; 128, 256; 1 to 64
+ *                                            %t = trans %bits order=[0 2 1]         the warps' bits last
  *                                            %r = reshape %t : tile<256x4>
  *                                            %part = reduce %r axis=0 {...} : tile<4xf32,#p>      inside each warp
  *                                            %all = convert %part : tile<4xf32,#w>               every thread gets all
  *                                            %s = reduce %all axis=0 {...}                        inside each thread
  *
- * The shape ops move no data: they turn the axis bits that warps hold into a separate dimension. A thread holds up to
- * four partial results in registers (lower_reduce_parts_log2). Further partial results are distributed over lanes
- * that would otherwise hold replicas. The layout of the other dimensions does not change. If the layout does not
- * allow this split (can_split), the pass first converts the operands to a plain blocked layout.
+ * The shape ops move no data: they make a separate dimension of the axis bits that warps hold, that is, the
+ * bits of the element's index along the axis that warp bits of the layout change. For the second reduction, a
+ * thread holds up to four partial results in registers (lower_reduce_parts_log2). Further partial results are
+ * distributed over lanes that would otherwise hold replicas. The layout of the other dimensions does not
+ * change. If the layout does not allow this split (can_split), the pass first converts the operands to a
+ * plain blocked layout.
  *
  *     %v, %k = reduce %x, %i axis=0 {                   %v1, %k1 = reduce .. axis=1 {  elements of one thread, in order
  *       %first = (%a > %b) | (%a == %b) & (%i < %j)       %first = %a >= %b
@@ -24,17 +26,18 @@
  *
  * The second example is an argmax, which combines pairs of a value and its index along the axis. The pass first
  * splits an argmax into a reduction of each thread's elements and a reduction across threads. A thread combines its
- * elements in the order of their indices (codegen/select/reduce.c). So the first of two pairs has the smaller index,
- * and the thread need not compare indices. Needs: layouts. Leaves: reductions inside warps only. */
+ * elements in the order of their indices (codegen/select/reduce.c). So the first of two pairs always has the
+ * smaller index (%i < %j), and the first reduction need not compare indices. Needs: layouts. Leaves:
+ * reductions inside warps only. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
 /* -- the bits of the axis that warps, or lanes, hold -- */
 
 struct axis_bits {
-    enum in kind;   /* IN_warp or IN_lane; if IN_lane, read "lanes" for "warps" below */
+    enum in kind;   /* IN_warp or IN_lane; if IN_lane, read "lanes" for "warps" in comments and names below */
     int low, n;     /* the axis has n coordinate bits, from bit `low` on */
-    uint32_t warps; /* a mask of the axis bits that warps hold; bit 0 is bit `low` of the coordinate */
+    uint32_t warps; /* the mask of the axis bits that warps hold; bit 0 is bit `low` of the coordinate */
 };
 
 static struct axis_bits bits_of_axis(const struct layout *l, int axis, enum in kind)
@@ -48,8 +51,8 @@ static struct axis_bits bits_of_axis(const struct layout *l, int axis, enum in k
     return a;
 }
 
-/* Returns whether the axis can be split: each warp bit changes at most one bit of the axis, and no other bit of the
- * layout changes this axis bit. */
+/* Returns whether the axis can be split: each warp bit changes at most one bit of the axis, and no other
+ * input bit of the layout changes this axis bit. */
 static bool can_split(const struct layout *l, const struct axis_bits *a)
 {
     uint32_t taken = 0, axis = (1u << a->n) - 1;
@@ -77,7 +80,8 @@ static int count_bits(uint32_t x)
 /* -- splitting the axis into the bits that warps hold and the other bits -- */
 
 /* Splits the axis bits into maximal groups of adjacent bits, highest bits first. Warps hold either all bits of a
- * group or none. Sets size[i] to the number of elements that group i numbers. Returns the number of groups. */
+ * group or none. A group of n bits becomes a dimension of 2^n elements, its size[i]. Returns the number of
+ * groups. */
 static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
 {
     int n = 0;
@@ -92,7 +96,8 @@ static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
     return n;
 }
 
-/* Computes the shape of t in which n dimensions of the given sizes replace dimension `axis`. Returns the rank. */
+/* Sets `shape` to the shape of t, in which n dimensions of the given sizes replace dimension `axis`. Returns
+ * the new rank. */
 static int replace_dim(const struct type *t, int axis, int n, const int *sizes, int *shape)
 {
     int rank = 0;
@@ -126,7 +131,8 @@ static struct value *warps_last(struct builder *b, struct value *x, int axis, in
     return same ? x : build_trans(b, x, order);
 }
 
-/* Splits dimension `axis` of x into two dimensions: [.., rest, warps, ..]. */
+/* Splits dimension `axis` of x into two dimensions, [.., rest, warps, ..]: the second has the axis bits that
+ * warps hold. */
 static struct value *split_axis(struct builder *b, struct value *x, int axis, const struct axis_bits *a)
 {
     const struct type *t = x->type;
@@ -141,9 +147,9 @@ static struct value *split_axis(struct builder *b, struct value *x, int axis, co
 
 /* -- the layout in which each warp holds all partial results -- */
 
-/* Returns layout l with the bits of dimension `axis` moved from warps to registers and lanes. The first own_bits bits
- * move to registers. The other bits move to lanes that hold replicas, or to registers if there are too few such
- * lanes. */
+/* Returns layout l, in which the bits of dimension `axis` have moved from warps to registers and lanes. The
+ * first own_bits bits move to registers. The other bits move to lanes that hold replicas, or to registers if
+ * there are too few such lanes. */
 static struct layout gathered(const struct layout *l, int axis, const int *shape, int own_bits)
 {
     struct axis_bits a = bits_of_axis(l, axis, IN_warp);
@@ -196,7 +202,7 @@ static struct value *as_type(struct builder *b, struct value *x, const struct ty
     return x->type == t || !type_is_tile(t) ? x : build_convert(b, x, t->layout);
 }
 
-/* Converts the operands to a layout whose axis can be split. */
+/* Converts the operands to a blocked layout, whose axis can be split. */
 static void unmix(struct op *o)
 {
     struct func *f = o->block->func;
@@ -249,8 +255,9 @@ static bool counts_along(const struct value *v, int64_t axis)
     return o != NULL;
 }
 
-/* Returns the comparison a < b of the indices that the reduction combines, or NULL. The comparison is true if all
- * elements combined in a precede those combined in b, because each combination yields one of its two indices. */
+/* Returns the comparison a < b of the indices in the two pairs that the region combines, or NULL. The region
+ * yields one of its two indices. So the comparison is true if all elements that were combined into the first
+ * pair precede all elements that were combined into the second pair. */
 static const struct op *index_comparison(const struct op *o)
 {
     const struct block *region = o->regions[0];
@@ -267,8 +274,8 @@ static const struct op *index_comparison(const struct op *o)
     return NULL;
 }
 
-/* Returns the bits of the axis that registers hold, if a thread's registers hold elements in the order of their
- * indices; else no bits. */
+/* Returns (in field `warps`) the bits of the axis that registers hold, if a thread's registers hold elements
+ * in the order of their indices; else no bits. */
 static struct axis_bits bits_of_registers(const struct layout *l, int axis)
 {
     struct axis_bits a = bits_of_axis(l, axis, IN_warp);
@@ -304,7 +311,7 @@ static struct value *joined(struct builder *b, const struct value *x, const stru
     return fits ? build_cmp(b, p, u, v) : NULL;
 }
 
-/* Copies the region of o into r, and replaces the comparison `known` by true. */
+/* Copies the region of o into r, but replaces the comparison `known` by true, and simplifies the result. */
 static void region_copy_knowing(struct op *r, const struct op *o, const struct op *known)
 {
     struct block *source = o->regions[0], *copy = r->regions[0];

@@ -13,9 +13,9 @@
  *                                          %both = reduce (join %before, %local) {...}     applies the region
  *                                          %s = select %first, %local, %both     no warp precedes the first one
  *
- * Codegen scans over registers, then over lanes. So the low bits of the axis are in registers, the next bits in
- * lanes, the highest bits in warps. The shape ops move no data. Needs: layouts. Leaves: scans within warps, whose
- * axis bits have this order. */
+ * Codegen scans over registers, then over lanes. So the lowest bits of the index along the axis must be in
+ * registers, the next bits in lanes, and the highest bits in warps. The shape ops move no data. Needs:
+ * layouts. Leaves: scans within warps, whose axis bits have this order. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
@@ -26,7 +26,8 @@ static int least(int x, int y)
     return x < y ? x : y;
 }
 
-/* The coordinate bits that do not belong to the axis, lowest first. */
+/* The n coordinate bits that do not belong to the axis, lowest first. The first `used` of them are assigned
+ * already. */
 struct others {
     int bit[COORD_BITS_MAX], n, used;
 };
@@ -72,8 +73,9 @@ const struct layout *scan_layout(const struct op *o)
     for (int i = 0; i < all; i++)
         if (i < low || i >= low + n)
             others.bit[others.n++] = i;
-    /* Assigns the innermost coordinate bits, which mostly number consecutive elements in memory, to lanes. If the
-     * axis is the innermost dimension, first assigns a few consecutive elements to each thread. */
+    /* Assigns the lowest coordinate bits to lanes, because neighbouring elements of the last dimension are
+     * usually neighbours in memory. If the axis is the last dimension, first assigns a few of its lowest bits
+     * to registers. */
     bool fast = low == 0 || others.n == 0;
     int most = f->module->params->lower_scan_own_log2;
     int own = fast ? least(most, all - LANE_BITS - warps > 0 ? all - LANE_BITS - warps : 0) : n;
@@ -102,8 +104,8 @@ struct axis_share {
 };
 
 /* Computes *x. Returns false if codegen cannot scan in layout l. Codegen can scan if three conditions hold. The axis
- * bits are in the order registers, lanes, warps. No bit of the layout changes both an axis bit and another coordinate
- * bit. No two bits of the layout change the same coordinate bit. */
+ * bits are in the order registers, lanes, warps. No input bit of the layout changes both an axis bit and
+ * another coordinate bit. No two input bits change the same coordinate bit. */
 static bool share_of(const struct layout *l, int axis, struct axis_share *x)
 {
     int low = axis_low(l, axis), next = low;
@@ -147,7 +149,7 @@ static struct value *in_type(struct builder *b, enum opcode code, struct value *
     return op_result(build_op(b, code, 1, &x, 1, &t, 0));
 }
 
-/* Broadcasts x, which lacks dimension `dim` of t (or is a scalar), along that dimension. */
+/* Broadcasts x to the shape and layout of t. x lacks dimension `dim` of t, or is a scalar. */
 static struct value *repeated(struct builder *b, struct value *x, int dim, const struct type *t)
 {
     if (!type_is_tile(x->type))
@@ -196,8 +198,8 @@ static struct value *moved_last(struct builder *b, struct value *x, int dim)
     return dim == rank - 1 ? x : build_trans(b, x, order);
 }
 
-/* Splits x into its elements with even and with odd index along the last dimension, whose lowest bit is in
- * registers. */
+/* Splits x into two tiles: the elements with even and those with odd index along the last dimension. A
+ * register bit must select between them. */
 static void halves(struct builder *b, struct value *x, struct value *half[2])
 {
     int shape[RANK_MAX] = {0}, rank = x->type->rank;
@@ -219,7 +221,7 @@ static void halves(struct builder *b, struct value *x, struct value *half[2])
     half[1] = &o->results[1];
 }
 
-/* Splits x along its last dimension, which is in registers, into n tiles. */
+/* Splits x along its last dimension, of size n, into n tiles. Each thread must hold all elements along it. */
 static void all_parts(struct builder *b, struct value *x, int n, struct value **parts)
 {
     if (n == 1) {
@@ -249,8 +251,8 @@ static struct value *bits_as(struct builder *b, struct value *x, const struct ty
     return type_elem(x->type) == elem ? x : build_cast(b, OP_bitcast, x, elem);
 }
 
-/* Broadcasts to all lanes the elements of the lane that holds the last elements along `dim` in the order of the
- * scan. Builds an OR reduction in which the other lanes contribute zeros. */
+/* Broadcasts to all lanes the elements that are last along `dim`, in the order of the scan. One lane holds
+ * them. Builds an OR reduction along `dim`, to which the other lanes contribute zeros. */
 static struct value *from_lane(struct split *s, struct value *x, int dim)
 {
     const struct type *elem = type_elem(x->type), *bits = bits_type(s->m, elem);
@@ -315,8 +317,8 @@ static struct op *scan_like(struct split *s, struct value *const *x, int axis)
     return o;
 }
 
-/* Returns, for each warp, the sum of the parts of all preceding warps: [.., warps, ..]. The value for the first
- * warp is arbitrary. */
+/* Returns, for each warp, the scan's result for the parts of all preceding warps: [.., warps, ..]. The value
+ * for the first warp is arbitrary. */
 static struct value *before_each(struct split *s, struct value *sums, const struct type *t)
 {
     struct value *parts[2 * COORD_BITS_MAX];

@@ -8,9 +8,9 @@
  * Consider a run of consecutive nonnegative indices that starts at a multiple of its length. If the length divides
  * the divisor, the remainders form such a run too, and the quotients are equal. axis_info.c cannot exclude negative
  * indices, because an index may have overflowed. This pass assumes, like affine.c, that indices do not overflow. If a
- * constant is subtracted from an index, the difference may be negative. The pass allows this if the result is used
- * only in addresses, and if the masks of these accesses exclude all elements whose index is negative, as in a
- * concatenation:
+ * constant is subtracted from an index, the difference may be negative. The pass allows this if the quotient
+ * or remainder is used only in addresses, and if the masks of these accesses exclude all elements whose
+ * difference is negative, as in a concatenation:
  *
  *     %o = add %i, -512;  %b = rems %o, 64;  load (%x + %b), (%i >= 512)
  *
@@ -25,7 +25,8 @@ struct modulo_runs {
     bool changed;
 };
 
-/* Returns log2 of the length of the runs along d within which remainders are consecutive, or quotients equal. */
+/* Returns log2 of the length of the runs along d within which the remainders are consecutive, or the
+ * quotients are equal. */
 static int run_along(const struct modulo_runs *w, const struct op *o, int d)
 {
     const struct axis *x = axis_of(w->axes, op_opnd(o, 0)), *y = axis_of(w->axes, op_opnd(o, 1));
@@ -36,8 +37,8 @@ static int run_along(const struct modulo_runs *w, const struct op *o, int d)
     return run;
 }
 
-/* Finds the runs of a division's result along each dimension. Returns true if a run is longer than the run that
- * axis_info.c has found. */
+/* Finds the length of the runs of the result of o, a division or remainder, along each dimension. Returns
+ * true if a run is longer than axis_info.c has found, and if the result has no hint yet. */
 static bool find_runs(const struct modulo_runs *w, const struct op *o, int runs[RANK_MAX])
 {
     const struct value *r = op_result(o);
@@ -50,7 +51,7 @@ static bool find_runs(const struct modulo_runs *w, const struct op *o, int runs[
     return better && !is_marked;
 }
 
-/* Returns whether v, an index, is at least 0 if neither v nor a part of its computation overflows. */
+/* Returns whether v, an index, is at least 0, if no op that computes v overflows. */
 static bool is_nonnegative(const struct modulo_runs *w, const struct value *v, int *budget)
 {
     const struct affine *index = affine_of(w->t, v);
@@ -75,8 +76,8 @@ static bool is_nonnegative(const struct modulo_runs *w, const struct value *v, i
     }
 }
 
-/* If v is computed, only by divisions and broadcasts, from the sum of a nonnegative index and a negative constant,
- * returns this sum; else NULL. */
+/* If divisions, remainders and broadcasts compute v from the sum of a nonnegative index and a negative
+ * constant, returns this sum; else NULL. */
 static const struct op *difference_below(const struct modulo_runs *w, const struct value *v, int *budget)
 {
     const struct op *o = v->def;
@@ -111,7 +112,8 @@ static bool implies_nonnegative(const struct value *mask, const struct op *diffe
     return (p == PRED_sge && least + minus >= 0) || (p == PRED_sgt && least + 1 + minus >= 0);
 }
 
-/* Returns whether v is used only in addresses whose masks imply that the difference is at least 0. */
+/* Returns whether v is used only in the addresses of loads whose masks imply that the difference is at least
+ * 0. */
 static bool is_guarded(const struct value *v, const struct op *difference, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* pair_reductions.c: counts, for each coordinate bit of a tile, the pairwise reductions that combine elements that
- * differ in this bit, and assigns the bits with the fewest such reductions to warps.
+/* pair_reductions.c: counts, for each coordinate bit of a tile, the pairwise reductions (along a dimension of
+ * size 2) that combine elements that differ in this bit. Assigns the bits with the fewest such reductions to
+ * warps.
  *
  *     %pairs = reshape %x : tile<4x2x128xi32>      combines elements of %x whose coordinates differ in bit 7:
  *     %xor = reduce %pairs axis=1 {...}            one crossing of bit 7, in tiles of 1024 elements
  *
- * Sorts and other butterfly algorithms consist of such reductions. If registers hold the bit, the reduction moves no
- * data; if lanes hold the bit, it takes a shuffle; if warps hold the bit, it takes a barrier and shared memory. In a
- * bitonic sort of 2^n elements, n - b reductions combine elements that differ in bit b, so warps should hold the
- * highest bits. */
+ * Sorts and other butterfly algorithms consist of such reductions. If a register bit selects the elements of
+ * a pair, the reduction moves no data. If a lane bit selects them, it takes a shuffle. If a warp bit selects
+ * them, it takes a barrier and shared memory. In a bitonic sort of 2^n elements, n - b reductions combine
+ * elements that differ in bit b, so the highest bits should be in warps. */
 #include "opt/layout/layouts.h"
 
 static void count(struct op *o, void *ctx)

@@ -11,20 +11,21 @@
  * The transposed product equals the product of the transposed operands in reverse order. The pass swaps the operands
  * of a dot that has too few rows for a warpgroup, but enough columns. A transposition moves no data: it reinterprets
  * the same registers or buffer with another layout. The pass swaps only if both operands are loaded, because tensor
- * maps can then load them for asynchronous dots. A computed operand has the layout that the ops which compute it
- * need.
+ * maps can then load them for asynchronous dots. (The layout of a computed operand depends on the ops that
+ * compute it.)
  *
- * An asynchronous engine reads only its first operand from registers. So the pass also swaps the operands in chains
- * of dots. In such a chain, the first operand of each dot is loaded. The second operand is computed from the result
- * of another dot of the chain, in the same or the previous iteration. The computed operands then stay in registers.
- * Without the swap, the computed operands would go through shared memory, with a fence and a barrier.
+ * An asynchronous engine can read only its first operand from registers. So the pass also swaps the operands
+ * in chains of dots. In such a chain, the first operand of each dot is loaded. The second operand is computed
+ * from the result of another dot of the chain, in the same or the previous iteration. After the swap, the
+ * computed operands stay in registers. Without the swap, they would go through shared memory, with a fence
+ * and a barrier.
  *
- *     for ... carry(%s) : 128x64 {                                for ... carry(%s) {
- *       %x = dot %w, (trunc %s), 0                                  %x = dot (trans (trunc %s)), (trans %w), 0
- *       %s.1 = dot %k, (trunc %x), %s                     =>        %s.1 = dot (trans (trunc (trans %x))), (trans %k),
- *       yield %s.1                                                              (trans %s)
- *     }                                                             yield (trans %s.1)
- *                                                                 }
+ *     for ... carry(%s) : 128x64 {              for ... carry(%s) {
+ *       %x = dot %w, (ftrunc %s), 0               %x = dot (trans (ftrunc %s)), (trans %w), 0
+ *       %s.1 = dot %k, (ftrunc %x), %s      =>    %s.1 = dot (trans (ftrunc (trans %x))), (trans %k),
+ *       yield %s.1                                           (trans %s)
+ *     }                                           yield (trans %s.1)
+ *                                               }
  *
  * The pass replaces an f16 accumulator by an f32 accumulator, because instructions with an f16 accumulator are not
  * faster. The f32 accumulator is rounded only once, after the loop that carries it. */
@@ -34,9 +35,10 @@
 
 #include "ir/target/engine.h"
 
+/* The form of the dot that replaces a dot. */
 struct form {
-    bool swaps;
-    const struct type *elem;
+    bool swaps;              /* a and b are swapped; a, b, the accumulator and the result are transposed */
+    const struct type *elem; /* the element type of the accumulator */
 };
 
 static struct value *build_transposed(struct builder *b, struct value *v)
@@ -44,6 +46,7 @@ static struct value *build_transposed(struct builder *b, struct value *v)
     return build_trans(b, v, (int[]){1, 0});
 }
 
+/* Converts v, an accumulator or result of the old dot, to form f; out_of converts back. */
 static struct value *into(const struct form *f, struct builder *b, struct value *v)
 {
     if (type_elem(v->type) != f->elem)
@@ -57,8 +60,8 @@ static struct value *out_of(const struct form *f, struct builder *b, struct valu
     return type_elem(v->type) != elem ? build_cast(b, OP_ftrunc, v, elem) : v;
 }
 
-/* Returns the loop that carries the dot's accumulator, if the accumulator has no other use in the loop; else
- * NULL. */
+/* Returns the loop that carries the dot's accumulator, if the dot is the only user of the accumulator, and
+ * the loop's yield the only user of the result; else NULL. */
 static struct op *loop_of(const struct op *dot)
 {
     const struct value *acc = op_opnd(dot, DOT_acc), *sum = op_result(dot);
@@ -137,8 +140,8 @@ static bool fits_swapped(struct op *o, const struct form *f)
 }
 
 /* Returns whether an asynchronous engine could read the dot's second operand from registers if the operands were
- * swapped. Returns false if the program itself transposes the result, because the program has then already chosen
- * the order of the operands. */
+ * swapped. Returns false if the program itself transposes the result: the program has then already chosen the
+ * better order of the operands. */
 static bool could_chain(struct op *o)
 {
     for (const struct use *u = op_result(o)->uses; u; u = u->next)

@@ -15,6 +15,8 @@
 
 enum { RUN_LOG_MOST = 20 /* log2 of the largest tile */ };
 
+/* Returns the largest vector width in elements that addresses and layout allow. Sets *dim to the vector's
+ * dimension. */
 static int width_of(const struct axis_table *axes, const struct op *o, int *dim)
 {
     const struct type *t = op_opnd(o, 0)->type;
@@ -30,7 +32,8 @@ static int width_of(const struct axis_table *axes, const struct op *o, int *dim)
     return best;
 }
 
-/* Returns the reason why the access is narrower than 16 bytes. */
+/* Returns the reason why a vector of the access has less than 16 bytes, as the end of a message; "" if it has
+ * 16. */
 static const char *limit_of(const struct axis_table *axes, const struct op *o, int dim, int width)
 {
     const struct value *p = op_opnd(o, 0);
@@ -43,8 +46,8 @@ static const char *limit_of(const struct axis_table *axes, const struct op *o, i
     return "; a thread has no more neighbours";
 }
 
-/* Sets `same` of a comparison or division: the number of neighbouring registers with equal results. For a division,
- * the number may come from a hint that modulo_contiguity.c has added. */
+/* Sets attribute `same` of a comparison or division: the number of neighbouring registers with equal results.
+ * The number for a division may follow from a hint that modulo_contiguity.c has added. */
 static void set_same(const struct axis_table *axes, struct op *o)
 {
     const struct value *r = op_result(o);
@@ -74,9 +77,9 @@ static void visit_atomic(const struct axis_table *axes, struct op *o)
         op_set_int(o, ATTR_vec, width);
 }
 
-/* Returns whether the mask is computed from a loaded tile. Most vectors may then be partly masked, and the tail
- * would run often. If a mask is computed from indices and scalars instead, for the end of a row, at most one vector
- * is partly masked. */
+/* Returns whether the mask v is computed from a loaded tile. Most vectors may then be partly masked, and the
+ * tail would run often. Masks that are computed from indices and scalars only usually mark the end of a row;
+ * at most one vector of the row is then partly masked. */
 static bool is_from_memory(const struct value *v, int *budget)
 {
     const struct op *o = type_is_tile(v->type) ? v->def : NULL;

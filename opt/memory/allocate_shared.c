@@ -6,13 +6,14 @@
  *     %b = shared_alloc : ...            =>         %b = shared_alloc offset=512 : ...
  *
  * A buffer is live from its first use to its last use, and throughout every loop that uses it but does not contain
- * its shared_alloc. If the producer fills a buffer, the buffer is live from the start of the `warps` op. If a dot
- * or bulk copy reads a buffer, the buffer is live until the wait for that dot or copy. If the dot or copy stays in
- * flight from one iteration of a loop to the next, the buffer is live throughout the loop. Buffers whose live
- * ranges overlap get disjoint bytes. If all buffers together are small, all get disjoint bytes, because two buffers
- * that share bytes need a barrier between their uses. Otherwise the pass places buffers by first fit in order of
- * decreasing size. Buffers that are allocated in the body of a `for` with dots do not share bytes, provided that
- * this does not reduce the number of CTAs per SM. Sets f->shared_bytes. */
+ * its shared_alloc. If the producer warp fills a buffer, the buffer is live from the start of the `warps` op.
+ * If a dot or bulk copy reads a buffer, the buffer is live until the wait for that dot or copy. If the dot or
+ * copy stays in flight from one iteration of a loop to the next, the buffer is live throughout the loop.
+ * Buffers whose live ranges overlap get disjoint bytes. If all buffers together are small, all get disjoint
+ * bytes, because two buffers that share bytes need a barrier between their uses. Otherwise the pass places
+ * buffers by first fit in order of decreasing size. The buffers that are allocated in the body of one `for`
+ * with dots get disjoint bytes too, unless this would reduce the number of CTAs per SM. Sets
+ * f->shared_bytes. */
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -26,17 +27,18 @@ enum { ALIGN_BYTES = 128, SWIZZLE_BYTES = 1024 };
 struct buffer {
     struct op *alloc;
     int64_t bytes;
-    int first, last; /* positions of the first and the last use */
+    int first, last; /* the live range: positions of ops, both inclusive */
     int64_t offset;
 };
 
 struct placement {
     struct func *func;
     VEC(struct buffer) buffers;
-    struct map position; /* from an op to its position in the walk, + 1 */
-    /* from an op to the position, + 1, of the last op inside it, or of the op itself if it has no regions */
+    struct map position; /* maps an op to its position in program order, plus 1 */
+    /* maps an op to the position, plus 1, of the last op inside it, or of the op itself if it has no
+     * regions */
     struct map end;
-    int next;
+    int next; /* the number of ops that have a position */
 };
 
 struct op *buffer_alloc(const struct value *buf, struct value **stage)
@@ -98,8 +100,9 @@ static void live_at(struct buffer *b, int first, int last)
     b->last = last > b->last ? last : b->last;
 }
 
-/* Extends the live range of b to the wait for the copy or dot that `reader` starts. The wait for `reader` is the
- * first wait whose `pending` is at most the number of copies or dots that have started after `reader`. */
+/* Extends the live range of b to the wait for the copy or dot that `reader` starts: the first wait whose
+ * `pending` is at most the number of copies or dots that have started since `reader`. Extends it to whole
+ * loops that `reader` leaves before such a wait. */
 static void live_until_wait(struct placement *p, struct buffer *b, const struct op *reader)
 {
     const enum completion kind = op_completion(reader);
@@ -126,8 +129,8 @@ static void extend_lifetime(struct placement *p, struct buffer *b, const struct 
         bool is_filled_by_producer =
             u->user->code == OP_mbar_init || (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v);
         if (is_filled_by_producer && roles_around(u->user)) {
-            /* the producer starts together with the consumers, and does not fill a buffer after the consumers' last
-             * use of it */
+            /* the producer starts together with the consumers, and fills no buffer after its last use by
+             * consumers */
             int start = lookup(&p->position, roles_around(u->user));
             b->first = start < b->first ? start : b->first;
             continue;
@@ -222,9 +225,9 @@ static void keep_apart(struct placement *p)
     }
 }
 
-/* Makes the buffers of each loop with dots disjoint if the same number of CTAs still fits on an SM: buffers that
- * share bytes would need barriers in each iteration. `compact` is the number of bytes in use if buffers share
- * bytes. Returns the number of bytes in use. */
+/* Sets the offsets so that the buffers of each loop with dots are disjoint, because buffers that share bytes
+ * need barriers in each iteration. If fewer CTAs would then fit on an SM, lets the buffers share bytes again.
+ * `compact` is the number of bytes in use if buffers share bytes. Returns the number of bytes in use. */
 static int64_t fit_apart(struct placement *p, int64_t compact)
 {
     const struct target *t = p->func->target;

@@ -5,15 +5,17 @@
  *     for .. { %x = load (X + row + cols) }    =>     for .. { %x = load (X + row + cols) evict=first }
  *     for .. { %w = load (W + cols) }                 for .. { %w = load (W + cols) }
  *
- * Programs may read a row several times, and all programs read some common data. The L1 cache of an SM may be too
- * small for both the row and the common data. A row is a tile whose address depends on the program and on the loop.
- * Of all accesses of tiles through one parameter, the pass marks only the last access. This access must load a row,
- * and be in a `for` that no other op contains. The load must not be volatile, and must not have a hint of the user.
- * If a parameter has only one access, the kernel reads the row only once, and the pass does not mark the access. On
- * an H200, loads from DRAM are slower if they are marked evict-first. The pass marks only loads of vectors of 16
- * bytes: with narrower loads, several instructions read a line, and the first of these instructions would already
- * mark the line, so that the cache might evict it before the others read it. The pass marks nothing in persistent
- * kernels, or if the address of some tile is not a polynomial (affine.h). Needs: vector widths. */
+ * A program may read a row several times, and all programs read some common data. The L1 cache of an SM may
+ * be too small for both the row and the common data. A tile is part of a row if its address depends on a
+ * program id and on the number of the loop's iteration. Of all accesses of tiles through one parameter, the
+ * pass marks only the last one in program order. This access must load from a row, and be in a `for` that no
+ * other op contains. The load must not be volatile, and must not have a hint of the user. If a parameter has
+ * only one access, the kernel reads the row only once. The pass does not mark this access, because on an
+ * H200, loads from DRAM are slower if they are marked evict-first. The pass marks only loads of vectors of 16
+ * bytes: with narrower loads, several instructions read a line, and the first of these instructions would
+ * already mark the line, so that the cache might evict it before the others read it. The pass marks nothing
+ * in persistent kernels, or if the address of some tile is not a polynomial (affine.h). Needs: vector
+ * widths. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 
@@ -24,7 +26,7 @@ struct visit {
     /* the number of loads and stores of tiles through each parameter, and the last of them */
     int *accesses;
     struct op **last;
-    bool unknown; /* the kernel has a load or store of a tile whose parameter is unknown */
+    bool unknown; /* the kernel has a load or store of a tile whose address is not a polynomial */
 };
 
 /* Returns whether the address depends on a program id and on the number of an iteration. */

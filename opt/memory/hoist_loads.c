@@ -14,16 +14,18 @@
  *
  * If the condition is loaded from memory, a load inside the branch starts only when the condition has arrived. If
  * the load is before the branch, its latency overlaps the latency of the condition's load. Programs that add to one
- * array under a lock spend most of their time on such loads. On a path that did not contain the load, the hoisted
- * load is an additional access, so its address must be valid. The store after the branch proves this, because it has the same
- * address and mask. No op in the regions, or between the branch and the store, may end the program or wait. The load
- * stays after all ops that precede the branch, so it still sees the writes that these ops order before it (for
- * example by acquiring a lock). Needs: traced ops. */
+ * array under a lock spend most of their time on such loads. On a path that did not contain the load, the
+ * hoisted load is an additional access, so its address must be valid. The store after the branch proves this,
+ * because it has the same address and mask as the load. The store must run in any case: no op in the regions,
+ * or between the branch and the store, may end the program or wait. The load stays behind all ops that
+ * precede the branch, so it still sees the writes that these ops order before it (for example by acquiring a
+ * lock). Needs: traced ops. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
-/* Returns whether a and b certainly have the same value. Compares their definitions, `depth` ops deep. */
+/* Returns whether a and b certainly have the same value. Compares their backward slices, at most `depth` ops
+ * deep. */
 static bool is_same(const struct value *a, const struct value *b, int depth)
 {
     if (a == b)
@@ -44,7 +46,7 @@ static bool goes_on(const struct op *o)
     return !o->nregions && (o->code == OP_barrier || !(op_has(o, EFFECT) || op_has(o, TERMINATOR)));
 }
 
-/* Returns whether a store after the branch certainly accesses the same memory as the load. */
+/* Returns whether a store after the branch certainly runs, and accesses the same memory as the load. */
 static bool is_stored_behind(const struct op *branch, const struct op *load)
 {
     const int depth = branch->block->func->module->params->hoist_loads_depth;

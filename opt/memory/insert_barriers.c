@@ -23,9 +23,10 @@
  * An async_copy does not write when the op executes, but at some time before the copy ends. An async_wait makes the
  * bytes of a copy visible to the waiting thread, and the barrier after the async_wait makes them visible to the
  * other threads. Until then the copy is in flight, and barriers do not order its writes before later accesses. The
- * pass that built the async_copy ensures that no other op accesses these bytes meanwhile. So no barrier is needed
- * between a dot that reads one stage of a ring and a copy that fills another stage. The same holds for the bytes
- * that an mma_start reads, until its mma_wait.
+ * pass that built the async_copy ensures that no other op accesses these bytes meanwhile. So an access in
+ * flight needs no barrier. For example, a dot may read one stage of a ring while a copy fills another stage.
+ * (A ring is a buffer with several stages, which a loop uses in turn.) Likewise, the reads of an mma_start
+ * are in flight until its mma_wait.
  *
  * One thread executes a scalar atomic with release semantics, and the release covers only the earlier accesses of
  * this thread. A barrier before the atomic makes the release cover the global accesses of all threads, as in a
@@ -40,21 +41,22 @@
  * The pass also erases a fence that another fence of the same block covers.
  *
  * Two accesses to a ring do not conflict if their stage numbers always differ. If one stage number is computed from
- * the other, the pass checks this by evaluating the computation for every possible value of the other number. */
+ * the other, the pass evaluates this computation for every possible value of the other number, and
+ * compares. */
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 
-/* A range of bytes that an op has read or written since the last barrier. */
+/* A range of bytes of shared memory that an op has read or written, and that no barrier has ordered yet. */
 struct access {
     int64_t start, end;
     bool writes;
-    /* the kind of completion of the access while it is in flight; COMPLETION_order: the access has ended, or a wait
-     * covers all ops of its kind */
+    /* the kind of completion of the access while it is in flight; COMPLETION_order: the access has ended,
+     * because the op is synchronous or a wait has covered all ops of its kind */
     enum completion in_flight;
-    /* the access was in flight, but a wait since the last barrier may cover it, so that the next barrier orders it
-     * before later accesses */
+    /* a wait since the last barrier may have ended the access, so that the next barrier orders it before
+     * later accesses */
     bool landed;
     bool by_groups; /* each warpgroup accesses its own part */
     bool met;       /* barriers order the access within its warpgroup, but not yet for other warpgroups */
@@ -68,10 +70,10 @@ typedef VEC(struct access) accesses;
 /* The threads that take part in a barrier: none (no barrier is needed), those of one warpgroup, or all. */
 enum meeting { NOBODY, GROUP, ALL };
 
-/* The cached result of a walk, without insertion, through a loop. */
+/* The cached result of a walk through a loop that inserts no barriers. */
 struct known {
     accesses before; /* the key: the accesses that no barrier has ordered yet where the loop begins */
-    accesses after;  /* the same where the loop ends */
+    accesses after;  /* the accesses that no barrier has ordered yet where the loop ends */
     /* the number and the largest kind of the barriers that a walk with insertion would insert */
     int nbarriers;
     enum meeting largest;
@@ -87,7 +89,7 @@ struct walker {
     struct arena *arena;
     bool
         releases; /* global accesses are listed, because the function has scalar atomics with release semantics */
-    struct map *known; /* the cached results for each loop; an inserted barrier empties the cache */
+    struct map *known; /* maps a loop to its cached results; an inserted barrier empties the cache */
     bool insert;   /* false: the walk inserts nothing, and only finds the accesses that it leaves unordered */
     int nbarriers; /* the number of barriers that the walk would insert */
     enum meeting largest;   /* the kind of the largest of these barriers */
@@ -118,8 +120,8 @@ static void append(struct walker *w, accesses *to, const accesses *from)
 
 /* -- stages -- */
 
-/* Evaluates v under the assumption that `known` is i. Returns false if v also depends on other values that are not
- * constant. */
+/* Sets *result to the value of v if `known` is i. Returns false if v also depends on other values that are
+ * not constant. */
 static bool evaluate(const struct value *v, const struct value *known, int64_t i, int depth, int64_t *result)
 {
     enum { OPNDS_MOST = 3 };
@@ -183,7 +185,7 @@ static void rename_stages(accesses *list, const struct op *loop, const struct op
 
 /* -- accesses -- */
 
-/* Returns which kind of barrier is needed between the listed accesses and x. */
+/* Returns which barrier is needed between the listed accesses and x. */
 static enum meeting conflicts(const accesses *list, const struct access *x)
 {
     enum meeting m = NOBODY;
@@ -218,9 +220,9 @@ static void forget(accesses *list, enum meeting m)
     list->n = n;
 }
 
-/* Notes that copies or dots of the kind for which `wait` waits have ended: all of them, or only the oldest. A thread
- * waits only for the bulk stores that it has started itself, so a bulk_wait with `group` covers only the stores with
- * `group`. */
+/* Notes that accesses of the kind for which `wait` waits have ended: all of them if `pending` is 0; otherwise
+ * any of them may have ended. A thread waits only for the bulk stores that it has started itself, so a
+ * bulk_wait with `group` covers only the stores with `group`. */
 static void land(accesses *list, const struct op *wait)
 {
     const enum completion kind = op_awaits(wait);
@@ -234,8 +236,8 @@ static void land(accesses *list, const struct op *wait)
         }
 }
 
-/* Returns whether this pass places barriers between o and other accesses. The pass places no barriers for ops
- * that mbarriers synchronize. */
+/* Returns whether the pass orders the accesses of o to shared memory by barriers. Mbarriers order the
+ * accesses of some other ops. */
 static bool is_ordered_here(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_layout
@@ -268,7 +270,8 @@ static void tally(struct walker *w, int nbarriers, enum meeting largest)
     w->largest = largest > w->largest ? largest : w->largest;
 }
 
-/* Notes that a barrier of kind m is needed before o. If w->insert is set, inserts this barrier. */
+/* Notes that barrier m is needed before o, and updates the list `since`. If w->insert is set, inserts the
+ * barrier. */
 static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since)
 {
     forget(since, m);
@@ -289,8 +292,8 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
 
 static void walk(struct walker *w, struct block *b, accesses *since);
 
-/* Returns the accesses that no barrier of the region orders before the region's end. `before` are the accesses that
- * are not ordered at the start of the region. Does not insert barriers. */
+/* Returns the accesses that no barrier has ordered yet where the region ends. `before` are those where the
+ * region begins. Inserts no barriers. */
 static accesses outcome(struct walker *w, struct block *b, const accesses *before)
 {
     struct walker look = {.arena = w->arena, .known = w->known, .releases = w->releases};
@@ -300,8 +303,8 @@ static accesses outcome(struct walker *w, struct block *b, const accesses *befor
     return after;
 }
 
-/* Returns the accesses that may be unordered when an iteration of the loop starts. `since` are the accesses
- * before the loop. */
+/* Returns the accesses that may not be ordered yet where an iteration of the loop begins. `since` are those
+ * where the loop begins. */
 static accesses around_loop(struct walker *w, const struct op *o, const accesses *since)
 {
     bool counts = o->code == OP_for;
@@ -323,7 +326,7 @@ static void walk_regions(struct walker *w, struct op *o, accesses *now)
 }
 
 /* Walks an iteration of the loop o without inserting barriers. Returns the walker, which has counted the
- * barriers. */
+ * barriers that a walk with insertion would insert. */
 static struct walker barriers_in(struct walker *w, struct op *o, const accesses *since)
 {
     struct walker look = {.arena = w->arena, .known = w->known, .releases = w->releases};
@@ -356,8 +359,9 @@ static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
         meet(w, o, inside.largest, since);
 }
 
-/* Walks the regions of a loop. They execute alternately, any number of times. A `for` may execute no iteration, and
- * exits after its body. A `while` exits after its condition, which executes at least once. */
+/* Walks the regions of a loop, which execute alternately, any number of times. A `for` may execute no
+ * iteration, and exits after its body. A `while` exits after its first region, the condition, which executes
+ * at least once. */
 static void walk_rounds(struct walker *w, struct op *o, accesses *since)
 {
     diag_hurry(o->block->func->module->diag, o->loc);
@@ -404,8 +408,8 @@ static const struct known *look_at_loop(struct walker *w, struct op *o, const ac
     return k;
 }
 
-/* Walks a loop. Caches the result: each walk through a loop walks its inner loops twice, so without the cache the
- * time would double with each level of nesting. */
+/* Walks a loop. Caches the result of a walk without insertion: each walk through a loop walks its inner loops
+ * twice, so without the cache the time would double with each level of nesting. */
 static void walk_loop(struct walker *w, struct op *o, accesses *since)
 {
     if (w->insert) {
@@ -525,7 +529,8 @@ const struct op *barrier_missing(struct func *f)
 
 /* Erases the fence in front of o, another fence, if no asynchronous unit reads shared memory between them, and if the
  * fences are for the threads' writes. A fence waits for all cp.async copies in flight, also for copies that only later
- * iterations read. (On an H200, the kernel of SSD's states takes 25.6 us with the first fence, and 24.7 us without.) */
+ * iterations read. (On an H200, the kernel for the states of Mamba-2 takes 25.6 us with both fences, and 24.7
+ * us with one.) */
 static void drop_fence_before(struct op *o, void *ctx)
 {
     (void)ctx;

@@ -11,9 +11,9 @@
  * pipeline_loops.c may then copy the tiles of marked loads several iterations ahead, across the stores. Different
  * parameters may point to the same array, so the pass adds guards: at launch, each guard compares the address range
  * of the load with the address range of a store (alias.c). If ranges overlap, the launch uses the fallback kernel,
- * which is compiled without this pass. If a loop writes nothing, its loads need no mark. On targets with cp.async,
- * the pass considers the loads directly in the body of a `for` with two stages or more, except volatile loads.
- * Needs: traced ops. */
+ * which is compiled without this pass. If a loop writes nothing, its loads need no mark. The pass runs only
+ * for targets with cp.async. It considers the loads directly in the body of a `for` with two pipeline stages
+ * or more, except volatile loads. Needs: traced ops. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 

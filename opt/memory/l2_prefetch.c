@@ -11,34 +11,35 @@
  * (ir/params.h). At a much shorter distance, a row would not be in L2 yet when its program starts. At a longer
  * distance, rows were evicted from L2 before their programs started. If many programs share an SM, some of them have
  * requests in flight at any time, and the pass does nothing. If at run time a row fills at most three quarters of its
- * tile, the distance is a third longer. If no program
- * is that far ahead, a program prefetches no later row. The pass prefetches rows of later
- * programs only if no program can return early and if all rows have the same length.
+ * tile, the distance is a third longer. The last programs of the grid prefetch nothing, because program pid
+ * + n does not exist. The pass prefetches rows of later programs only if no program can return early and if
+ * all rows have the same length.
  *
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
  *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
  *
  * A loop that reads its row tile by tile waits for each tile. So the program prefetches, before the loop, the first
  * l2_prefetch_loop_bytes of the row. If each iteration reduces a whole tile, the iteration also prefetches a later
- * tile. The distance is l2_prefetch_loop_bytes, or one tile if tiles are longer, and the prefetch before the loop
- * covers this distance. If several loops read the same row, the row is in L2 when the last loop runs, so this loop
- * needs no memory bandwidth for the row. If tiles are long, the program uses the bandwidth: before the last loop, the
- * program prefetches the first tile of a later program's row.
+ * tile of the row. This tile is l2_prefetch_loop_bytes ahead, or one tile if tiles are longer, and the
+ * prefetch before the loop then covers the tiles up to this distance. If several loops read the same row, the
+ * row is in L2 when the last loop runs, so this loop needs no memory bandwidth for the row. If tiles are
+ * long, the program uses the free bandwidth: before the last loop, it prefetches the first tile of a later
+ * program's row.
  *
- * A tile is a row if four conditions hold. The elements of the tile are contiguous. The address of the tile's start
- * depends on the program id of axis 0, but not on other program ids, loops or memory. The tile's mask is absent, or
- * compares columns with a bound. Each thread loads vectors of 16 bytes. If a loop reads the row, the start must be
- * computed before the loop (licm.c moves this computation there). The pass changes kernels only for targets with TMA.
- * The pass does not change kernels that are persistent, run in clusters or have roles. Needs: vector widths, for
- * alignment. */
+ * A load reads a row if four conditions hold. The address is a start plus columns. The start depends on the
+ * program id of axis 0, but not on other program ids, loops or memory. The mask is absent, or is columns <
+ * bound. Each thread loads vectors of 16 bytes. If a loop reads the row, the start must be computed before
+ * the loop (licm.c moves this computation there). The pass changes kernels only for targets with TMA. The
+ * pass does not change kernels that are persistent, run in clusters or have a producer warp. Needs: vector
+ * widths, which show that the row is aligned. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
 enum { VECTOR_BYTES = 16 };
 
 struct row {
-    struct value *start, *cols, *bound; /* columns below `bound` exist; NULL: all `elems` columns do */
-    int64_t elems;
+    struct value *start, *cols, *bound; /* columns below `bound` exist; NULL: all `elems` columns exist */
+    int64_t elems;                      /* the tile's columns; fewer if the bound is a smaller constant */
     int elem_bytes;
 };
 
@@ -81,8 +82,8 @@ static bool counts_from_0(const struct value *v)
 
 /* -- rows of later programs -- */
 
-/* Builds a prefetch of `most` elements, or fewer if the row is shorter. If `exists` is not NULL and is false at run
- * time, the op prefetches nothing. */
+/* Builds a prefetch of `most` elements from address `start`, or fewer if the row is shorter. If `exists` is
+ * not NULL and is false at run time, the op prefetches nothing. */
 static void prefetch(struct builder *b, const struct row *r, struct value *start, int64_t most,
                      struct value *exists)
 {
@@ -95,11 +96,12 @@ static void prefetch(struct builder *b, const struct row *r, struct value *start
 }
 
 /* Returns the prefetch distance in bytes: the size of the rows between the program's row and the prefetched row.
- * Returns 0 if the program should prefetch no row. A program has no request in flight during its reductions. If rows
- * are long, few other programs share the SM and have requests in flight during that time. If elements are wide, each
- * of these programs has requested many bytes. If a program stores no row, it ends soon after its row has arrived, and
- * the next program on the SM loads at once. Prefetches made such kernels (sums, variances and argmax of rows) 1 to 9
- * percent slower. */
+ * Returns 0 if the program should prefetch no row. Prefetches gain most with many reductions, long rows and
+ * narrow elements. A program has no request in flight during its reductions. If rows are long, few other
+ * programs share the SM and have requests in flight during that time. If elements are narrow, each of these
+ * programs has requested few bytes. If a program stores no row, it ends soon after its row has arrived, and
+ * the next program on the SM loads at once. Prefetches made such kernels (sums, variances and argmax of rows)
+ * 1 to 9 percent slower. */
 static int64_t bytes_ahead(const struct func *f, const struct type *tile)
 {
     int reductions = 0;
@@ -119,7 +121,8 @@ static int64_t bytes_ahead(const struct func *f, const struct type *tile)
                                                       : 0;
 }
 
-/* Builds the prefetch distance in programs: n if the row fills most of its tile, and more than n otherwise. */
+/* Builds the value of the prefetch distance in programs: n if the row fills most of its tile, and more
+ * otherwise. */
 static struct value *programs_ahead(struct builder *b, const struct row *r, int64_t n)
 {
     struct value *ahead = build_const_i32(b, n);
@@ -138,7 +141,7 @@ static bool is_as_long(const struct row *r)
     return !r->bound || !value_depends_on(r->bound, false);
 }
 
-/* Prefetches the row of the later program, if that program exists. */
+/* Prefetches the row of the program that is `ahead` programs later, if that program exists. */
 static void prefetch_later(struct prefetcher *a, struct builder *b, const struct row *r, struct value *ahead,
                            struct value *pid)
 {

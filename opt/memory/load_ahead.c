@@ -13,9 +13,9 @@
  * In a loop that carries a state (a recurrence, or a sum or a maximum over warps), each iteration waits for its own
  * loads and for the previous iteration. So each iteration takes at least the latency of memory, even if its
  * arithmetic is short. If tiles are loaded an iteration ahead, they arrive while the arithmetic runs. If an
- * iteration is short and reads little, the pass unrolls the loop first, so that the loads of several iterations are
- * in flight at the same time. The pass does not change loops with much arithmetic if many CTAs share an SM: some of
- * the CTAs then load while others compute.
+ * iteration is short and reads little, the pass first unrolls the loop, so that the loads of several
+ * iterations are in flight at the same time. The pass does not change a loop with much arithmetic if many
+ * CTAs share an SM: some CTAs then load while others compute.
  *
  * The addresses must be computed from the loop's counter and carried values by pure ops (rotate_loads.c). The stores
  * of the loop must not write to the loaded memory. Guards compare the address ranges at launch (alias.c); if ranges
@@ -37,9 +37,9 @@ struct contents {
     /* writes: the body contains a store; waits: threads wait for other threads, in a reduction or a scan; other: the
      * body contains an op that excludes the rewrite */
     bool writes, waits, other;
-    int slots;       /* a thread's instructions in elementwise ops, roughly */
-    int float_slots; /* the part of `slots` that computes with floats */
-    int regs;        /* a thread's registers for the largest tile of floats */
+    int slots;       /* an estimate of the instructions that a thread executes for elementwise ops */
+    int float_slots; /* those of these instructions that compute with floats */
+    int regs;        /* the registers of a thread that the largest tile of floats takes */
     int64_t bytes;   /* the bytes of the tiles that an iteration loads */
 };
 
@@ -61,9 +61,9 @@ static void look(struct op *o, void *ctx)
     c->bytes += o->code == OP_load ? type_elems(t) * type_elem_bytes(t) : 0;
 }
 
-/* Marks as invariant the loads that may move to the previous iteration. A tile moves only while all marked loads take
- * at most `most` registers of a thread. This limit does not apply to scalars. Returns the registers that the marked
- * loads take. */
+/* Marks as invariant the loads that may move to the previous iteration. If the loop writes memory (`writes`),
+ * adds guards. Marks the load of a tile only if all marked loads then take at most `most` registers of a
+ * thread; for scalars there is no limit. Returns the number of registers that the marked loads take. */
 static int mark(struct affine_table *t, struct op *loop, bool writes, int most)
 {
     int regs = 0;
@@ -86,9 +86,11 @@ static int mark(struct affine_table *t, struct op *loop, bool writes, int most)
     return regs;
 }
 
-/* Returns the unroll factor. The factor grows until the arithmetic takes as long as the loads (load_ahead_slots), but
- * only while the tiles fit into `most` registers, and at most to load_ahead_iterations. The factor is 1 if threads
- * wait for other threads, because an iteration then takes as long as its loads in any case. */
+/* Returns the unroll factor. The factor doubles until the arithmetic takes as long as the loads
+ * (load_ahead_slots), but only while the tiles fit into `most` registers, and at most to
+ * load_ahead_iterations. `regs` is the number of registers that the tiles of one iteration take. The factor
+ * is 1 if threads wait for other threads, because an iteration then takes as long as its loads in any
+ * case. */
 static int factor_of(const struct op *loop, const struct contents *c, int regs, int most)
 {
     const struct params *params = op_params(loop);
@@ -99,11 +101,12 @@ static int factor_of(const struct op *loop, const struct contents *c, int regs, 
     return n;
 }
 
-/* Returns whether other CTAs on the SM compute while one CTA waits for its loads. They do if an iteration's
- * arithmetic is long, and if enough CTAs, with enough bytes in flight, fit on the SM. (The registers of the tiles
- * that are live throughout an iteration limit the number of CTAs.) In this case, loading ahead would cost more than
- * it gains: the registers of the tiles loaded ahead would reduce the number of CTAs. If threads wait for each other,
- * all warps of a CTA load at the same time, so one more CTA and twice as many bytes are necessary. */
+/* Returns whether other CTAs on the SM compute while one CTA waits for its loads. This holds if an
+ * iteration's arithmetic is long, and if enough CTAs, with enough bytes in flight, fit on the SM. (The
+ * registers of the tiles that are live throughout an iteration limit the number of CTAs.) In this case,
+ * loading ahead would cost more than it gains, because the registers of the tiles loaded ahead would reduce
+ * the number of CTAs. If threads wait for each other, all warps of a CTA load at the same time, so one more
+ * CTA and twice as many bytes are necessary. */
 static bool others_compute(const struct func *f, const struct op *loop, const struct contents *c)
 {
     const struct params *p = op_params(loop);

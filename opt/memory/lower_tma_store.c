@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lower_tma_store.c: lowers tensor_store: threads store the tile to a buffer in shared memory, and a bulk copy (TMA)
- * copies the tile from the buffer to global memory.
+/* lower_tma_store.c: lowers tensor_store to two steps. The threads store the tile to a buffer in shared
+ * memory. A bulk copy (TMA) then copies the tile from the buffer to global memory.
  *
  *                                                    %b = shared_alloc
  *     for ... {                                      for ... {
@@ -11,10 +11,11 @@
  *                                                    bulk_wait read=1
  *
  * The kernel waits for a copy only before it writes to the copy's buffer again, and after the outermost loop (after
- * the stores if no loop contains them). An even number of consecutive stores alternates between two stages of the
- * buffer. Stores are consecutive if they are in the same block, use the same type of buffer, and have no other
- * tensor_store between them. If a CTA has two warpgroups with separate rows, each warpgroup stores its rows without a
- * barrier with the other warpgroup, so one warpgroup can store while the other warpgroup runs dots.
+ * the stores if no loop contains them). Consecutive stores share a buffer: stores of one block that use the
+ * same type of buffer, and have no other tensor_store between them. If their number is even, they alternate
+ * between two stages of the buffer; otherwise the buffer has one stage. If a CTA has two warpgroups with
+ * separate rows, each warpgroup stores its rows without a barrier with the other warpgroup, so one warpgroup
+ * can store while the other runs dots.
  *
  * This file also sets the box of each tensor map, which depends on the layout of the buffer that the map's copies
  * fill or read. */
@@ -22,12 +23,15 @@
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 
+/* Counts the ops that use tensor map `number`, apart from `like` and from ops that need the same box as
+ * `like`. */
 struct count {
     int number, n;
     const struct op *like;
 };
 
-/* Returns whether both ops are tensor_stores of tiles of the same shape, so that they use buffers of the same type. */
+/* Returns whether both ops are tensor_stores of tiles of the same shape. Those that also use the same map
+ * need the same box. */
 static bool stores_alike(const struct op *a, const struct op *b)
 {
     return a->code == OP_tensor_store && b->code == OP_tensor_store &&
@@ -102,8 +106,8 @@ static struct op *outermost_loop(const struct op *o)
     return loop;
 }
 
-/* If the CTA has two warpgroups, each with separate consecutive rows, the warpgroups need no common barrier:
- * returns the number of rows of one warpgroup. Otherwise returns 0. */
+/* If the CTA has two warpgroups, and each holds consecutive rows that the other does not hold, the warpgroups
+ * need no common barrier: returns the number of rows of one warpgroup. Otherwise returns 0. */
 static int rows_of_group(const struct op *store)
 {
     enum { GROUP_BIT = 2, GROUPS = 2 };

@@ -10,27 +10,30 @@
 #include "ir/ir.h"
 
 /* -- allocate_shared.c -- */
-/* Returns the shared_alloc of buf, a buffer or one stage of a buffer. If `stage` is not NULL, sets *stage to the
- * number of the stage, or to NULL if buf is a whole buffer. */
+/* Returns the shared_alloc of buf, which is a buffer or one stage of a buffer (shared_stage). If `stage` is
+ * not NULL, sets *stage to the number of the stage, or to NULL if buf is a whole buffer. */
 struct op *buffer_alloc(const struct value *buf, struct value **stage);
-int64_t buffer_bytes(const struct type *t); /* of all stages */
+int64_t buffer_bytes(const struct type *t); /* the size of a buffer of type t, with all its stages */
 
 /* -- insert_barriers.c -- */
-/* Returns the first access or loop before which a barrier is missing, or NULL. Buffers must have offsets. */
+/* Returns the first op (an access or a loop) before which a barrier is missing; NULL if none is missing.
+ * Buffers must have offsets. */
 const struct op *barrier_missing(struct func *f);
 
 /* -- shared_pressure.c -- */
-/* Returns the size of the buffer that o makes, or of the shared memory that o needs only while it runs. */
+/* Returns the bytes of the buffer that o makes (shared_alloc, to_shared), or that o needs while it runs (a
+ * convert through shared memory); 0 for other ops. */
 int64_t shared_bytes_of(const struct op *o);
-/* Returns the largest number of bytes of shared memory that are live at once in a block. For an op that makes a
- * buffer, bytes_of must return the buffer's size. For any other op, bytes_of must return the bytes that the op
- * needs only while the op runs. */
+/* Returns the largest number of bytes of shared memory that are live at once in a block. bytes_of must return
+ * the size of the buffer for an op that makes a buffer, and for any other op the bytes that it needs while it
+ * runs. */
 int64_t shared_pressure(const struct block *b, int64_t (*bytes_of)(const struct op *o, void *ctx), void *ctx);
 
 /* -- lower_tma_store.c -- */
-/* Sets the box of o's tensor map so that copies fill or read a buffer of type *buf. The buffer's dimensions are the
- * innermost dimensions of the map: dimension order[i] of the buffer is the i-th innermost dimension. Makes the box so small
- * that a tile takes at least `parts` boxes. */
+/* Sets the box and the swizzle of o's tensor map so that its copies fill or read a buffer of type *buf. The
+ * buffer's dimensions are the innermost dimensions of the map. Among these, counted from the outermost, the
+ * i-th is dimension order[i] of the buffer. Makes the box so small that a tile takes at least `parts` boxes.
+ * If other ops still need the map's old box, gives o a map of its own. */
 void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts);
 
 #endif

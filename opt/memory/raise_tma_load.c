@@ -7,21 +7,24 @@
  *       %m = (128 pid + i0 < M) & (64 %k + i1 < K)
  *       %a = load %q, %m               =>              %a = tensor_load %start0, %start1 map=0
  *
- * The dimensions of a tensor map are in the order of memory; if the tile's order differs, a `trans` follows. Some
- * conditions are known only at launch, for example that the strides are multiples of 16 bytes. The launcher checks
- * such a condition when it makes the map, or a guard checks the condition. If a condition is false, the launch uses
- * the fallback kernel, which has no maps.
+ * The dimensions of a tensor map are in the order of memory; if the tile's order differs, a `trans` follows
+ * the tensor_load. Some conditions are known only at launch, for example that the strides are multiples of 16
+ * bytes. The launcher checks such a condition when it makes the map, or a guard checks the condition. If a
+ * condition is false, the launch uses the fallback kernel, which has no maps.
  *
  * The rewrite is legal if four conditions hold. The load is not volatile. The load's address describes a box of an
  * array (access_pattern.c). Masked elements are 0 or, for floats of 16 bits and more, NaN. The kernel has not written
  * to the array before the load. If a store before the load, or in a loop that contains both, writes through another
  * parameter, a guard checks that the two arrays do not overlap. Any other write before the load or in such a loop
- * excludes the rewrite. If the program wraps row indices (% M), the map loads 0 for the wrapped rows. The wrap is legal
- * if no op combines different rows, and if the masks of all stores exclude the wrapped rows. If the number of the first
- * or of the last row is loaded from memory, a constant is added to the coordinates of the rows (tma_shift.c). A vector
- * becomes a copy if the loop computes an operand of a dot from it, and if the dot's other operand becomes a copy. A
- * tile becomes a copy if a dot reads it, or if the loop computes an operand from it. Needs: traced ops. Leaves: the ops
- * that computed addresses, for dce. */
+ * excludes the rewrite. If the program wraps row indices (% M), the map loads 0 for the wrapped rows. The
+ * rewrite is then legal only if no op combines different rows, and if the masks of all stores exclude the
+ * wrapped rows. If the first row of a box, or the end of the rows, is a value from memory, the pass adds a
+ * constant to the coordinates of the rows (tma_shift.c).
+ *
+ * The load of a matrix becomes a copy if a dot reads the matrix, or if the loop computes an operand of a dot
+ * from it. The load of a vector (a tile of one dimension) becomes a copy if the loop computes one operand of
+ * a dot from the vector, and if the load of the dot's other operand becomes a copy. Needs: traced ops.
+ * Leaves: the ops that computed addresses, for dce. */
 #include "ir/target/engine.h"
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
@@ -37,13 +40,13 @@ struct candidate {
     struct op *load;
     struct access a;
     int dims[MAP_RANK_MAX];             /* the dimensions of the access in the map's order, outermost first */
-    struct value *starts[MAP_RANK_MAX]; /* the coordinates of the copy */
+    struct value *starts[MAP_RANK_MAX]; /* the coordinates of the copy, in the map's order */
     int nstarts;
     struct tensor_map map;
     struct guards guards;
     const char *why; /* the reason why the load stays a load; NULL: the load becomes a copy */
-    /* If the load is a vector, its copy shares stages of a ring with the copy of a tile: the load of that tile.
-     * Otherwise NULL. */
+    /* If this is the load of a vector that shall be copied together with a tile, into the same stages of
+     * shared memory: the load of that tile. Otherwise NULL. */
     const struct op *beside;
 };
 
@@ -56,7 +59,7 @@ struct raising {
 
 /* -- whether the rewrite is faster -- */
 
-/* Returns whether o is an op of block b, or of a `for` loop in b, at any depth. */
+/* Returns whether o is an op of block b, or is inside a `for` loop of b, at any depth of `for` loops. */
 static bool stands_in(const struct op *o, const struct block *b)
 {
     while (o->block != b && o->block->parent && o->block->parent->code == OP_for)
@@ -64,9 +67,9 @@ static bool stands_in(const struct op *o, const struct block *b)
     return o->block == b;
 }
 
-/* Returns whether a dot of block b reads v or a transposition of v through shared memory. If the dot is asynchronous,
- * the dot may be in a loop of the block. Other ops of the block may read v too (they will load it from shared memory
- * into registers), but other ops outside the block must not. */
+/* Returns whether a dot of block b reads v, or a transposition of v, through shared memory. An asynchronous
+ * dot may also be in a loop of the block. Other ops of the block may read v too (they will load it from
+ * shared memory into registers). Returns false if any other op outside the block reads v. */
 static bool is_operand(const struct value *v, const struct block *b)
 {
     bool any = false;
@@ -90,8 +93,9 @@ static bool is_read_in(const struct value *v, const struct op *loop)
 }
 
 /* Returns whether the tile of the load is read by all loops of the load's block, or by none of them. A buffer that a
- * producer fills occupies shared memory during the whole kernel. A buffer that threads fill occupies shared memory
- * only while loops read the buffer, so buffers of different loops can share memory. */
+ * producer warp fills by tensor maps occupies shared memory during the whole kernel. A buffer that the
+ * threads fill occupies shared memory only while loops read the buffer, so buffers of different loops can
+ * share memory. */
 static bool has_same_readers(const struct op *load)
 {
     bool seen[2] = {false, false};
@@ -101,7 +105,8 @@ static bool has_same_readers(const struct op *load)
     return !(seen[0] && seen[1]);
 }
 
-/* Returns whether a dot reads the loaded tile through shared memory, so that the tile must be there in any case. */
+/* Returns whether a copy by a tensor map may be faster than the load: a dot reads the loaded tile through
+ * shared memory in any case, and has_same_readers holds. */
 static bool may_pay(const struct op *load)
 {
     return is_operand(op_result(load), load->block) && has_same_readers(load);
@@ -126,9 +131,10 @@ static bool gives_computed_operand(const struct op *load)
     return dot && dot_is_async(dot) && (!loads_into_registers(loop) || tile_goes_to_dots(load));
 }
 
-/* If the loop computes an operand of a dot from the vector that `load` loads, returns the load of the dot's other
- * operand if that load may become a copy. Otherwise returns NULL. The vector's copy then shares a stage with this
- * tile, and the consumers need neither copy the vector nor wait for each other. */
+/* Suppose that `load` loads a vector, that the loop computes an operand of a dot from the vector, and that
+ * the load of the dot's other operand may become a copy. Then returns the load of that operand, and otherwise
+ * NULL. The copy of the vector can share a stage with the copy of that operand: then the warps that run the
+ * dots (the consumers) need neither copy the vector nor wait for each other. */
 static const struct op *load_beside(const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -144,9 +150,10 @@ static const struct op *load_beside(const struct op *load)
     return NULL;
 }
 
-/* Dimension `dim` of v is contiguous in memory, and hence in the copied tile. Returns whether all dots that read v
- * can read a tile that is contiguous along `dim`. A buffer whose elements do not have either_major_bytes bytes must
- * be contiguous along K. */
+/* Dimension `dim` of v is contiguous in memory, and therefore also in the copied tile. Returns whether all
+ * dots that read v can read a tile that is contiguous along `dim`. If an element does not have
+ * either_major_bytes bytes (2), the tile must be contiguous along K, the dimension along which the dot
+ * sums. */
 static bool major_fits(const struct value *v, int dim)
 {
     const struct target *t = v->block->func->target;
@@ -170,11 +177,12 @@ static bool major_fits(const struct value *v, int dim)
 struct spread {
     struct affine_table *t;
     const struct poly *f; /* a row is wrapped if f >= 0 */
-    struct map seen;      /* from a value to the bit mask of its dimensions that have been visited */
+    struct map seen;      /* maps a value to the bit mask of its dimensions that have been visited */
 };
 
-/* Returns whether no op that uses v, directly or indirectly, combines elements with different indices along `dim` of
- * v, and the masks of all stores exclude the wrapped rows. */
+/* Returns whether wrapped rows, which dimension `dim` of v numbers, cannot change what the kernel stores: no
+ * op that uses v, directly or indirectly, combines elements of different rows, and the masks of all stores
+ * exclude the wrapped rows. */
 static bool stays_apart(struct spread *x, const struct value *v, int dim);
 
 static bool stays_apart_in_dot(struct spread *x, const struct op *o, int i, int dim)
@@ -249,8 +257,8 @@ static bool modulo_rows_are_masked(struct raising *r, const struct op *load, con
 
 /* -- the map -- */
 
-/* Returns whether a tensor map can fill masked elements with the value `other`: whether `other` is 0 or, for floats
- * of 16 bits and more, NaN. Sets *nan to whether `other` is NaN. */
+/* Returns whether a tensor map can fill masked elements with the value `other` (NULL: 0). This holds if
+ * `other` is 0 or, for floats of 16 bits and more, NaN. Sets *nan to whether `other` is NaN. */
 static bool fill_of(const struct value *other, bool *nan)
 {
     uint64_t bits;
@@ -322,7 +330,8 @@ int map_add(struct func *f, const struct tensor_map *m)
 
 /* -- the decision -- */
 
-/* Returns NULL if a tensor map can describe the load, and otherwise the reason why not. */
+/* Returns NULL if the load should become a copy by a tensor map, and otherwise the reason why not. Fills
+ * *c. */
 static const char *why_not(struct raising *r, struct candidate *c)
 {
     struct op *o = c->load;
@@ -347,7 +356,8 @@ static const char *why_not(struct raising *r, struct candidate *c)
     why = map_of(r->t, &c->a, op_result(o)->type, c->dims, &c->map);
     if (why || !guards_of(r->t, &c->a, &c->guards))
         return why ? why : "the launcher cannot compute a guard";
-    /* A vector must not be the reason why a launch uses the fallback kernel, so its copy gets no guard. */
+    /* A vector must not be the reason why a launch uses the fallback kernel, so no guard checks its
+     * alignment. */
     if (c->beside && !is_known_aligned(r->t, &c->a, type_elem_bytes(op_result(o)->type)))
         return "it is a vector, and in some launches it may start at no multiple of 16 bytes";
     if (!guard_aligned(r->t, &c->a.dims[c->a.contiguous].start, type_elem_bytes(op_result(o)->type),
@@ -416,9 +426,9 @@ static bool threads_copy(struct raising *r, const struct op *load)
     return false;
 }
 
-/* If a load that only a dot reads stays a load, all loads of its block stay loads, because a loop has only one kind
- * of pipeline. Exception: if threads copy the tile of that load to a separate ring (threads_copy), the other loads
- * may become copies by tensor maps. */
+/* A loop has only one kind of pipeline. So if the load of a tile that only a dot reads stays a load, all
+ * loads of its block stay loads. Exception: if the threads will copy that tile to shared memory
+ * (threads_copy), the other loads may become copies by tensor maps. */
 static void keep_together(struct raising *r)
 {
     for (int i = 0; i < r->loads.n; i++)
@@ -440,9 +450,9 @@ static void keep_vectors_beside_tiles(struct raising *r)
                 r->loads.at[i]->why = "the tile beside it stays a load";
 }
 
-/* In a loop whose tiles threads load into registers (loads_into_registers), a tile that only casts change may become a
- * copy only if a producer warp copies other tiles of this loop anyway. The registers of an additional producer warp may
- * cost a CTA on each SM. */
+/* If threads should load tiles of the loop into registers (loads_into_registers), a tile from which the loop
+ * computes an operand becomes a copy only if a producer warp copies other tiles of this loop anyway. The
+ * registers of an additional warp could reduce the number of CTAs on an SM. */
 static void keep_short_loops(struct raising *r)
 {
     for (int i = 0; i < r->loads.n; i++) {
@@ -458,10 +468,11 @@ static void keep_short_loops(struct raising *r)
     }
 }
 
-/* Dots that are not asynchronous leave the tensor cores idle while the warps of the CTA wait for a stage and load
- * fragments from it. Another CTA of the SM, or another warpgroup, uses the tensor cores during this time. If a CTA
- * has one warpgroup, and its rings take more than half of the SM's shared memory, all loads stay loads. Threads then
- * copy, and load fragments for the next step of K while a step multiplies (pipeline_loops.c). */
+/* If dots are not asynchronous, a warp leaves the tensor cores idle while it waits for a stage of a buffer
+ * and loads fragments from it. Another CTA of the SM, or another warpgroup, can use the tensor cores during
+ * this time. If a CTA has only one warpgroup, and its buffers take more than half of the SM's shared memory,
+ * there is neither. Then all loads stay loads: the threads copy the tiles themselves, and load the fragments
+ * of the next step along K while the current step multiplies (pipeline_loops.c). */
 static void keep_two_ctas(struct raising *r)
 {
     const struct func *f = r->f;
@@ -482,7 +493,7 @@ static void keep_two_ctas(struct raising *r)
 
 /* -- the rewrite -- */
 
-/* Makes the users of v read the copied tile, or one transposition of it, so that a producer warp can copy the tile.
+/* Makes each user of v, or of a transposition of v, read the copied tile through at most one transposition.
  * Dimension d of v is dimension order[d] of the tile. */
 static void read_tile(struct value *v, struct value *tile, const int *order)
 {

@@ -8,9 +8,9 @@
  * dimensions differs from their order in memory, a `trans` precedes the tensor_store. The copy ends some time after
  * the tensor_store, and is not ordered with other accesses. So the rewrite is legal only if no other store writes the
  * same bytes, and no later op reads memory or signals other programs. (A later tensor_load is allowed, because
- * raise_tma_load has added guards for it.) Some conditions are known only at launch, for example that addresses and
- * strides are aligned. These conditions become guards; if a guard fails, the launch uses a variant without such
- * stores.
+ * raise_tma_load has added guards which require that it reads another array.) Some conditions are known only
+ * at launch, for example that addresses and strides are aligned. These conditions become guards; if a guard
+ * fails, the launch uses a variant of the kernel without such stores.
  *
  * The pass rewrites only stores of results of asynchronous dots, because only such stores become faster: ordinary
  * stores in the layout of a dot's accumulator do not coalesce. Needs: traced ops. Leaves: the ops that computed
@@ -32,7 +32,7 @@ struct following {
     const struct op *store;
     const struct access *a; /* the store's access */
     bool passed;            /* the walk has passed the store */
-    const char *why;
+    const char *why;        /* the reason why the store stays a store; NULL: none has been found yet */
 };
 
 /* Returns whether two boxes are disjoint parts of one array: along some dimension, the distance of their starts is
@@ -93,8 +93,9 @@ static void visit_follower(struct op *o, void *ctx)
 
 /* -- whether the rewrite is faster and legal -- */
 
-/* Returns whether the row ends at a multiple of 16 bytes, either always or under guards that this function adds. On
- * an H200, a copy of 32-bit elements with an odd bound wrote one element too many. */
+/* Returns whether each row of the array ends at a multiple of 16 bytes, either always or under guards that
+ * this function adds. d is the contiguous dimension. On an H200, a copy of 32-bit elements with an odd bound
+ * wrote one element too many. */
 static bool ends_aligned(struct putting *x, const struct access_dim *d, struct guards *g)
 {
     int64_t bytes;
@@ -135,10 +136,10 @@ static const char *find_doubt(struct putting *x, const struct op *store, struct 
 
 enum { ROWS_PER_WARP = 16 };
 
-/* Returns the number of parts, each of consecutive columns, in which a tile is stored. A tile is stored in several
- * parts if the tile needs more shared memory than raise_tma_store_staged_bytes. The tile must also be a matrix with
- * 16 rows or more per warp, and with rows longer than raise_tma_store_row_bytes. The parts alternate between two
- * stages of a buffer. */
+/* Returns the number of parts, each of consecutive columns, in which a tile is stored. The number is greater
+ * than 1 only if three conditions hold: the tile has more than raise_tma_store_staged_bytes bytes, it is a
+ * matrix with 16 rows or more per warp, and its rows are longer than raise_tma_store_row_bytes. The parts
+ * alternate between two stages of a buffer. */
 static int parts_of(const struct func *f, const struct type *t)
 {
     const struct params *params = f->module->params;
@@ -159,7 +160,8 @@ static void build_tensor_store(struct builder *b, struct value *const *opnds, in
     op_set_int(build_op(b, OP_tensor_store, n, opnds, 0, NULL, 0), ATTR_map, map);
 }
 
-/* Builds the stores of the parts. opnds holds the tile and its coordinates in memory, the column last. */
+/* Builds the stores of the parts. opnds holds n operands: the tile, and then its coordinates in the map, the
+ * column last. */
 static void store_parts(struct builder *b, struct value **opnds, int n, int map, int parts)
 {
     if (parts == 1) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tma_alignment.c: decides whether the boxes of TMA copies start and end at multiples of 16 bytes along their rows.
+/* tma_alignment.c: decides whether each row of the box of a TMA copy starts and ends at a multiple of 16
+ * bytes.
  *
  *     start 130 pid + 64 trips(%k), elements of 2 bytes        no: the kernel keeps its loads
  *     start pid * %n, nothing known of %n                      guard: 0 - (2 n rem 16)^2 >= 0, true if 8 divides n

@@ -11,13 +11,14 @@
  *                                                   strides     2^34 - 3 s / 2, s, s, 2    extents ..., 2^30, 2^30, ...
  *
  * The first dimension, along which the box has one element, undoes the shifts: 2^30 times its stride is 2^64 minus
- * the shifts in bytes, and addresses wrap at 2^64. In the second map, rows from `end` on are outside. The map's
- * base stays A: on an H200, a copy of a box that is wholly outside the map still accesses the base, which must
- * therefore be mapped memory.
+ * the shifts in bytes, and addresses wrap at 2^64. In the second map, rows from `end` on are outside, because
+ * their coordinate m - end + 2^30 is not less than the extent 2^30. The map's base stays A: on an H200, a
+ * copy of a box that is wholly outside the map still accesses the base, which must therefore be mapped
+ * memory.
  *
- * The values m (in the first map) and end are first clamped to -2^29 .. 2^29 - 1. A guard requires strides of 1,024
- * bytes or more. So a row beyond these limits would be at least 2^39 bytes away from A, so outside of the
- * memory that was allocated with A. */
+ * The values m (in the first map) and end (in the second) are first clamped to -2^29 .. 2^29 - 1. A guard
+ * requires that the stride s is at least 1,024 bytes. A row beyond the clamp's limits would then be at least
+ * 2^39 bytes away from A, which is outside of the memory that was allocated with A. */
 #include "opt/analysis/affine.h"
 
 enum { SHIFT_BITS = 29, EXTENT_BITS = 30, STRIDE_LEAST = 1024 };
@@ -32,7 +33,7 @@ bool is_shifted(const struct access *a)
     return false;
 }
 
-/* Returns whether `limited` can compute p: p is a single value, or consists of values and trips of at most 32
+/* Returns whether `limited` can compute p: p is a single value, or all its atoms are values of at most 32
  * bits. */
 static bool can_limit(const struct affine_table *t, const struct poly *p)
 {
@@ -46,7 +47,9 @@ static bool can_limit(const struct affine_table *t, const struct poly *p)
            (p->n == 1 && p->at[0].natoms == 1 && p->at[0].factor == 1 && atom_of(t, p->at[0].atoms[0]).value);
 }
 
-/* Adds a guard which requires that the stride is so large that rows beyond the limits do not exist. */
+/* Requires, by a guard if necessary, that the stride of d is at least STRIDE_LEAST bytes, so that rows beyond
+ * the limits of the clamp do not exist. Returns false if the stride is known to be smaller, or if no guard
+ * can require it. */
 static bool guard_stride(struct affine_table *t, const struct access_dim *d, struct guards *g)
 {
     int64_t bytes;
@@ -67,8 +70,9 @@ static void drop_dim(struct access *a, int dim)
         a->dims[d] = a->dims[d + 1];
 }
 
-/* Returns the additional dimension whose start is the bound of dimension d, or -1. If each term of the bound is a
- * separate dimension with the stride of d, merges these dimensions into one. */
+/* Returns the additional dimension whose start is the bound of dimension d: it has the same stride as d.
+ * Returns -1 if there is none. If several additional dimensions have this stride, one for each term of the
+ * bound, merges them. */
 static int find_end(struct affine_table *t, struct access *a, int d)
 {
     int end = -1;
@@ -86,8 +90,8 @@ static int find_end(struct affine_table *t, struct access *a, int d)
     return end;
 }
 
-/* Shifts dimension d of the tile. Also shifts the additional dimension whose start is the bound of d, a value from
- * memory. Returns false if d has no such bound, or if d has other bounds too. */
+/* Shifts dimension d of the tile, whose bound is a value from memory, and the additional dimension whose
+ * start is this bound. Returns false if d has no such bound, or if d has other bounds too. */
 static bool shift_to_end(struct affine_table *t, struct access *a, int d)
 {
     struct access_dim *dim = &a->dims[d];

@@ -9,9 +9,9 @@
  *
  * A masked load needs additional instructions: each vector has a comparison, and each of its registers is first set
  * to the value `other`. In a loop over a row, only the last tile needs a mask. Loads with the same mask share one
- * branch if no op between them writes memory. The pass handles loops that count up from a constant that is not
- * negative, and masks that only loads use. The pass runs after the passes that search for masked loads. Needs: vector
- * widths. */
+ * branch if no op between them writes memory. The pass handles loops that count up from a nonnegative
+ * constant, and masks that only loads use. The pass runs after all passes that search for masked loads.
+ * Needs: vector widths. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
@@ -19,9 +19,9 @@ enum { LOADS_MOST = 8 };
 
 /* The loads of a loop's body that have the mask `range + splat counter < splat bound`. */
 struct masked {
-    struct op *mask, *add, *loads[LOADS_MOST];
+    struct op *mask, *add, *loads[LOADS_MOST]; /* mask: the comparison; add: the sum that it compares */
     struct value *bound;
-    int n, vectors;
+    int n, vectors; /* the number of loads, and of the vectors that one thread loads with them */
 };
 
 /* Returns whether v is a tile with the elements counter + 0, counter + 1, ..., where `counter` is the counter of
@@ -38,8 +38,8 @@ static bool counts_with(const struct value *v, const struct value *counter)
     return false;
 }
 
-/* Collects the loads with the mask, in order. Returns false if the mask has other uses, or if the loads have too few
- * vectors. */
+/* Collects the loads with the mask, in order. Returns false if the mask has other uses, if the loads cannot
+ * share one branch, or if a thread loads too few vectors (whole_tiles_vectors). */
 static bool collect(struct masked *m, const struct op *loop)
 {
     int nuses = value_nuses(op_result(m->mask));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* alternate_dots.c: starts the only dot of a loop one iteration early, so that the dot runs during the arithmetic on
- * the previous dot's result. The accumulators of consecutive dots alternate between two sets of registers.
+ * the previous dot's result. The results of consecutive dots alternate between two sets of registers.
  *
  *     for %k = %lo to %hi step %s carry(%sum) {       %r = if %lo < %hi {
  *       mbar_wait %full[%k]                             mbar_wait %full[%lo]; %d = mma_start %a[%lo], %b[%lo], 0
@@ -16,14 +16,16 @@
  *                                                       the last iteration or the last two, without a further dot
  *                                                     } else { yield %sum }
  *
- * The pass divides an iteration into two parts. The early part contains the dot, the waits for mbarriers in front of
- * the dot, and the ops that compute operands of the dot or of the waits. The late part contains all other ops. The
- * loop carries the values of the early part that the late part uses; one of these values is the dot in flight. Two
- * iterations of the old loop become one iteration of the new loop. With a single copy of the body, the loop would
- * have to move the dot in flight to other registers, and ptxas would insert a wait for the dot there.
+ * The pass divides an iteration into two parts. The early part contains the dot, the mbar_waits in front of
+ * the dot, and the ops that compute operands of the dot or of these waits. The late part contains all other
+ * ops. The loop carries the values of the early part that the late part uses; one of these values is the dot
+ * in flight. A pair of iterations of the old loop becomes one iteration of the new loop. If the new loop had
+ * only one copy of the body, it would have to move the result of the dot in flight to other registers, and
+ * ptxas would insert a wait for the dot there.
  *
- * The loop carries the pointers of loads that advance with its counter (carry_pointers), so that the loads of both
- * iterations use one pointer. The loads of the second iteration stand beside those of the first (gather_loads).
+ * If the pointer of a load advances linearly with the loop's counter, the new loop carries the pointer
+ * (carry_pointers), so that the loads of both iterations use one pointer. The loads of the second iteration
+ * stand beside the loads of the first iteration (gather_loads).
  *
  * The pass rewrites a loop if
  * - the early part uses no value of the late part, and the dot's accumulator starts as a constant;
@@ -54,7 +56,7 @@ struct alternation {
     struct op *dot, *wait;
     struct map early;             /* the ops and the carried arguments of the early part */
     VEC(struct value *) crossing; /* the values of the early part that the late part uses */
-    struct value **carried;       /* while a part is built: the values of the carried arguments */
+    struct value **carried;       /* while a part is built: the current values of the carried arguments */
 };
 
 static bool is_early(const struct alternation *a, const void *x)
@@ -64,8 +66,8 @@ static bool is_early(const struct alternation *a, const void *x)
 
 /* -- whether the pass rewrites the loop -- */
 
-/* Returns whether o is pure, or has only a side effect that is allowed at its place. Notes the dot and the wait for
- * it. */
+/* Returns whether o is pure, or has only a side effect that is allowed at its place. Sets a->dot or a->wait
+ * if o is the dot or the wait for the dot. */
 static bool fits_here(struct alternation *a, struct op *o)
 {
     switch (o->code) {
@@ -96,7 +98,7 @@ static bool has_one_dot(struct alternation *a)
     return a->wait && value_nuses(op_result(a->dot)) == 1;
 }
 
-/* Returns whether no thread writes this buffer inside the loop. */
+/* Returns whether v is a buffer that no thread writes inside the loop. */
 static bool is_filled(const struct alternation *a, const struct value *v)
 {
     return v->type->kind == TY_shared && (value_is_outside(v, a->loop) || v->def->code == OP_shared_stage);
@@ -175,10 +177,11 @@ static void find_crossing(struct alternation *a)
                 note_crossing(a, op_opnd(o, i), &seen);
 }
 
-/* Builds the early or the late part of iteration k. a->carried holds the values of the loop's carried arguments; the
- * function replaces the values of its own part by the values that the iteration yields. The early part writes the
- * crossing values to `dot`, and the late part reads them from `dot`. `pending` is the number of dots that may stay in
- * flight behind the wait of the late part. */
+/* Builds the early or the late part of the iteration whose counter is k. On entry a->carried holds the values
+ * of the loop's carried arguments. For the arguments of the part that it builds, the function replaces these
+ * values by the values that the iteration yields. The early part writes the crossing values to `dot`, and the
+ * late part reads them from `dot`. `pending` is the number of dots that may stay in flight behind the wait of
+ * the late part. */
 static void build_part(struct alternation *a, struct builder *b, bool early, struct value *k,
                        struct value **dot, int pending)
 {
@@ -203,9 +206,9 @@ static void build_part(struct alternation *a, struct builder *b, bool early, str
             a->carried[i] = value_mapped(&map, op_opnd(a->body->last, i));
 }
 
-/* Iteration k has started. Builds the start of the next iteration, and then the end of iteration k. `dot` holds the
- * crossing values of iteration k, and `next` the crossing values of the next iteration. Returns the number of the
- * next iteration. */
+/* The early part of iteration k is already built; `dot` holds its crossing values. Builds the early part of
+ * the next iteration, and then the late part of iteration k. Sets `next` to the crossing values of the next
+ * iteration. Returns the counter of the next iteration. */
 static struct value *build_step(struct alternation *a, struct builder *b, struct value *k, struct value **dot,
                                 struct value **next)
 {
@@ -217,8 +220,8 @@ static struct value *build_step(struct alternation *a, struct builder *b, struct
 
 /* -- the loads of a pair -- */
 
-/* Moves the ops that read v, and the ops that read the results of moved ops, in front of `at`, if the ops can move
- * there. */
+/* Moves the pure ops that read v in front of `at`, and then the pure ops that read the results of moved ops.
+ * Ops that cannot move there stay where they are. */
 static void move_readers(const struct value *v, struct op *at)
 {
     for (const struct use *next, *u = v->uses; u; u = next) {
@@ -231,11 +234,11 @@ static void move_readers(const struct value *v, struct op *at)
     }
 }
 
-/* Moves the loads of a pair's second iteration, which starts with `second`, in front of the last load of the first
- * iteration. Also moves the readers of the old values, which these loads replace, in front of the first iteration's
- * wait. The scheduler moves no op across a wait, so each load can then write the old value's register. The reason for
- * the moves: ptxas often gives all loads of a loop the same scoreboard, so that the first reader of a loaded value
- * also waits for the newest load. */
+/* Moves the loads of a pair's second iteration, which starts with the op `second`, in front of the last load
+ * of the first iteration. The reason: ptxas often gives all loads of a loop the same scoreboard, so that the
+ * first reader of a loaded value also waits for the newest load. Each moved load replaces a carried value.
+ * The readers of this value move in front of the first iteration's wait for a dot. The scheduler moves no op
+ * across this wait, so the load can write the register of this value. */
 static void gather_loads(struct op *second)
 {
     enum { MOST = 32 };
@@ -254,9 +257,9 @@ static void gather_loads(struct op *second)
     }
 }
 
-/* Builds the loop over pairs of iterations. x holds the carried values, the crossing values, and the number of the
- * next iteration to finish. On entry, these are the values in front of the loop; on return, the values behind the
- * loop. */
+/* Builds the loop over pairs of iterations. x holds the carried values, the crossing values, and the counter
+ * of the iteration whose late part comes next. On entry, these are the values in front of the loop; on
+ * return, the values behind the loop. `other` has room for the crossing values of a second iteration. */
 static void build_pairs(struct alternation *a, struct builder *b, struct value **x, struct value **other)
 {
     const int n = a->loop->nresults, all = n + a->crossing.n + 1;
@@ -276,8 +279,8 @@ static void build_pairs(struct alternation *a, struct builder *b, struct value *
         x[i] = &pairs->results[i];
 }
 
-/* Builds the one or two iterations that remain behind the loop over pairs. Returns the `if` that chooses between one
- * iteration and two. */
+/* Builds the one or two iterations that remain behind the loop over pairs. Returns the `if` that chooses
+ * between two iterations and one. The results of this `if` are the results of the old loop. */
 static struct op *build_rest(struct alternation *a, struct builder *b, struct value **x, struct value **other)
 {
     const int n = a->loop->nresults;
@@ -320,7 +323,8 @@ static void rewrite(struct alternation *a)
     op_erase(loop);
 }
 
-/* Finds the dot and the early part. Returns false if the pass cannot rewrite the loop. */
+/* Initializes *a for the loop, and finds the dot and the early part. Returns false if the pass cannot rewrite
+ * the loop. */
 static bool plan(struct alternation *a, struct op *loop)
 {
     *a = (struct alternation){
@@ -334,9 +338,9 @@ static bool plan(struct alternation *a, struct op *loop)
 
 /* -- pointers -- */
 
-/* Sets *step to the difference between the values of v in two consecutive iterations, or to NULL if v is defined
- * outside of the loop. Returns false if v is not a linear function of the loop's counter, or if find_step visits more
- * than *budget ops. */
+/* Sets *step to the difference between the values of v in two consecutive iterations; builds, at b, the ops
+ * that compute it. Sets *step to NULL if v is defined outside the loop. Returns false if v is not a linear
+ * function of the loop's counter, or if the search would visit more than *budget operands. */
 static bool find_step(struct op *loop, struct builder *b, struct value *v, struct value **step, int *budget)
 {
     enum { LEFT = 1, RIGHT = 2 };
@@ -364,15 +368,15 @@ static bool find_step(struct op *loop, struct builder *b, struct value *v, struc
     if (o->code != OP_add && o->code != OP_mul && !(o->code == OP_shl && varying == LEFT) &&
         !passes_registers(o))
         return false;
-    const struct type *elem = type_elem((*step)->type); /* of a pointer, the step is an integer */
+    const struct type *elem = type_elem((*step)->type); /* the step of a pointer is an integer */
     *step = op_result(op_clone(b, o, &steps));
     value_set_type(*step, type_with_elem(b->func->module, (*step)->type, elem));
     return true;
 }
 
 /* Makes the loop carry the pointers from which the loop loads, if these pointers are linear functions of the loop's
- * counter. The two iterations of a pair then load from one pointer with different offsets, and multiply nothing for
- * addresses. Returns the new loop. */
+ * counter. The two iterations of a pair then load from one pointer with different offsets, and need no
+ * multiplications to compute addresses. Returns the new loop. */
 static struct op *carry_pointers(struct op *loop)
 {
     enum { MOST = 8, OPS_MOST = 64 };
@@ -402,8 +406,9 @@ static struct op *carry_pointers(struct op *loop)
     return carrying;
 }
 
-/* pipeline_loops.c has moved loads of vectors one iteration ahead. With two dots in flight, an iteration takes less
- * time than such a load, so the pass moves these loads ahead by another iteration. */
+/* Rewrites o if o is a loop that the pass can rewrite. pipeline_loops.c has moved loads of vectors one
+ * iteration ahead. With two dots in flight, an iteration takes less time than such a load, so the pass first
+ * moves these loads ahead by another iteration. */
 static void visit(struct op *o, void *ctx)
 {
     struct alternation a;

@@ -14,18 +14,24 @@
  *                                                    %w, %p.3 = mma_wait %d, %p
  *                                                    mbar_arrive %empty[%old], (%lo < %hi)
  *
- * The loop carries the dot in flight, the operand that the dot reads from registers, and the stages that the loop
- * releases behind the dot. The wait moves in front of the first wait of the next iteration, which would wait for this
- * dot anyway, because dots end in the order in which they start. So the wait costs nothing, and tensor cores run from
- * one iteration into the next.
+ * The loop carries the dot in flight, the operand that the dot reads from registers, and the numbers of the
+ * stages that the loop releases behind the dot. The wait for the dot moves into the next iteration, in front
+ * of that iteration's first wait for a dot. The first wait would wait for this dot anyway, because dots end
+ * in the order in which they start. So the moved wait costs nothing, and tensor cores run from one iteration
+ * into the next.
  *
- * The pass rewrites a loop of at least LEAST_DOTS dots if these conditions hold. The body has no branches: if a
- * branch computes the dot's operand (keep_maximum.c), the operand's registers change in the arms. The loop does
- * nothing with the last dot's accumulator but carry it. Threads write no buffer that the dot reads. Only releases of
- * stages follow the wait for the dot. The rings of these stages have several stages, because the producer must fill a
- * stage for the first dot before the loop releases the last dot's stage. Loops of two dots belong to overlap_dots.c.
- * In loops of three dots the gain is smaller than the noise: the measured times of attention backward's loop for dQ,
- * D = 64, changed by +1.6 and -1.5 percent. Needs: layouts. */
+ * The pass rewrites a loop of at least LEAST_DOTS dots if all of these conditions hold:
+ * - The body has no branches: if a branch computes the dot's operand (keep_maximum.c), the operand's
+ *   registers change in the arms.
+ * - The loop does nothing with the last dot's accumulator but carry it.
+ * - Threads write no buffer that the dot reads.
+ * - Behind the wait for the dot, the only ops with effects are releases of stages.
+ * - The rings of these stages have several stages, because the producer must fill a stage for the first dot
+ *   before the loop releases the last dot's stage.
+ * - The accumulators and the operand fit into the registers that setmaxnreg gives to a consumer thread.
+ * Loops of two dots are left to overlap_dots.c. In loops of three dots the gain is smaller than the noise:
+ * the measured times of attention backward's loop for dQ, D = 64, changed by +1.6 and -1.5 percent. Needs:
+ * layouts. */
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
@@ -87,8 +93,8 @@ struct carried_dot {
     int nreleases;
 };
 
-/* Finds the last dot, the first wait for a dot, and the number of dots in front of this wait. Returns the number of
- * all dots, or 0 if the body has branches or loops. */
+/* Sets c->dot to the last dot, c->first_wait to the first wait for a dot, and c->started to the number of
+ * dots in front of that wait. Returns the number of all dots, or 0 if the body has branches or loops. */
 static int find_dots(struct carried_dot *c)
 {
     int dots = 0;
@@ -105,8 +111,8 @@ static int find_dots(struct carried_dot *c)
     return dots;
 }
 
-/* Returns whether no thread writes the operand while the dot is in flight: the operand is in registers, or a buffer
- * that asynchronous copies fill, or constant in the loop. */
+/* Returns whether no thread writes the dot's operand x while the dot is in flight: x is in registers, in a
+ * buffer that asynchronous copies fill, or in a buffer that is filled outside the loop. */
 static bool is_safe(const struct carried_dot *c, const struct value *x)
 {
     return x->type->kind == TY_tile || value_is_outside(x, c->loop) || x->def->code == OP_shared_stage;
@@ -120,7 +126,8 @@ static struct value *stage_of(const struct op *release)
     return stage;
 }
 
-/* Finds the releases behind the wait. Returns false if another op with effects is there. */
+/* Finds the releases behind the wait. Returns false if another op with effects is there, or if a ring has one
+ * stage. */
 static bool find_releases(struct carried_dot *c)
 {
     for (struct op *o = c->wait->next; o != c->loop->regions[0]->last; o = o->next) {
@@ -135,8 +142,9 @@ static bool find_releases(struct carried_dot *c)
 }
 
 /* Returns whether a thread's registers suffice for the accumulators that the loop carries, the accumulators of the
- * next iteration's first dots, and the operand of the dot in flight. If the roles have no limits, the number of CTAs
- * on an SM, and so the number of registers, is not known yet. */
+ * next iteration's first dots, and the operand of the dot in flight. Returns false if setmaxnreg sets no
+ * limit for the consumers: the number of CTAs on an SM, and so the number of registers of a thread, is then
+ * not known yet. */
 static bool has_registers(const struct carried_dot *c)
 {
     const struct func *f = c->loop->block->func;
@@ -160,7 +168,8 @@ static bool plan(struct carried_dot *c)
            is_safe(c, op_opnd(c->dot, DOT_b)) && find_releases(c) && has_registers(c);
 }
 
-/* Builds copies of the releases for the stages in `stages`. The copies have an effect only if `on` is true. */
+/* Builds a copy of each release i for stage number stages[i]. The copies have an effect only if `on` is
+ * true. */
 static void build_releases(const struct carried_dot *c, struct builder *b, struct value **stages,
                            struct value *on)
 {
@@ -174,6 +183,8 @@ static void build_releases(const struct carried_dot *c, struct builder *b, struc
     }
 }
 
+/* Rewrites the loop. The loop carries, in addition, the stages of the releases and then operand a if it is in
+ * registers. */
 static void carry(struct carried_dot *c)
 {
     struct value *x[RELEASES_MOST + 1], *a = op_opnd(c->dot, DOT_a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* explain_schedule.c: prints the schedules of loops (loop_schedule.h) for --explain=schedule. If the caller has set
- * the callback opt_options.note, the callback receives explanations, and no picture is printed.
+ * the callback opt_options.note, the callback receives the schedules as records (struct explanation) instead,
+ * and no picture is printed.
  *
  *     schedule: 25:5: an iteration takes 1024 cycles; busy: global memory 512, tensor cores 1024, issue slots 40
  *       2 groups of 4 warps; a producer warp
@@ -44,9 +45,9 @@ static const struct scheduled_op *op_of(const struct loop_schedule *s, const str
     return NULL;
 }
 
-/* Returns the buffer that o accesses. If o waits at an mbarrier until a stage is full, returns the buffer of the
- * stage. If o waits at an mbarrier until a stage is empty, returns the buffer that the next copy fills. Returns
- * NULL if there is no such buffer. */
+/* Returns the buffer that o accesses. If o waits at an mbarrier until a stage is full, returns the buffer of
+ * this stage. If o waits at an mbarrier until a stage is empty, returns the buffer that the next tensor_copy
+ * fills. Returns NULL if there is no such buffer. */
 static const struct value *buffer_of(const struct loop_schedule *s, const struct op *o)
 {
     const struct scheduled_op *x = op_of(s, o), *end = s->ops.at + s->ops.n;

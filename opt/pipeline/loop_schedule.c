@@ -14,9 +14,10 @@
  *
  * The estimate simulates some iterations of the loop. Each group of four consumer warps is an actor, and so is the
  * producer. An actor issues its ops in program order. An op starts when its actor has issued all earlier ops, its
- * operands are ready, and its unit is free. The actor then issues the next op at once, unless the op is a wait. The
- * schedule shows one iteration of the first group, at a time when the pipeline is full. The estimate ignores other
- * CTAs on the SM, and bank conflicts. */
+ * operands are ready, and its units are free. A wait starts when the awaited ops are complete. While an op
+ * keeps a unit busy, its actor already issues the next op. The schedule shows one iteration of the first
+ * group, at a time when the pipeline is full. The estimate ignores other CTAs on the SM, and bank
+ * conflicts. */
 #include "opt/pipeline/loop_schedule.h"
 
 #include "opt/cost.h"
@@ -33,7 +34,7 @@ static bool is_walked(const struct op *o)
     return o->code == OP_if || o->code == OP_for || o->code == OP_while;
 }
 
-/* Returns whether o is a load whose value only the next iteration reads. */
+/* Returns whether o is a load whose value only later iterations read: all its users are yields of loops. */
 static bool is_load_ahead(const struct op *o)
 {
     if (o->code != OP_load || !op_result(o)->uses)
@@ -49,7 +50,8 @@ static bool is_async(const struct op *o)
     return op_has(o, MULTIPLIES) || o->code == OP_async_copy || o->code == OP_tensor_copy || is_load_ahead(o);
 }
 
-/* Returns whether b contains asynchronous work. If `in_loops` is true, only work inside loops of b counts. */
+/* Returns whether b or the regions of its ops contain asynchronous work. If `in_loops` is true, only work
+ * inside loops of b counts. */
 static bool has_async(const struct block *b, bool in_loops)
 {
     for (const struct op *o = b->first; o; o = o->next) {
@@ -78,7 +80,7 @@ static int buffer_index(struct loop_schedule *s, const struct value *v)
     return s->buffers.n - 1;
 }
 
-/* Notes which buffers op number n fills and reads, and which mbarrier it uses. */
+/* Notes which buffers op number n fills or reads, and at which mbarrier it waits or arrives. */
 static void note_buffers(struct loop_schedule *s, int n)
 {
     struct scheduled_op *x = &s->ops.at[n];
@@ -113,9 +115,10 @@ static bool is_vote(const struct value *v)
     return v->def && v->def->code == OP_warp_all;
 }
 
-/* Returns whether the estimate runs this region of o. Of the two regions of an `if`, the estimate runs the longer
- * region; if a vote decides, the estimate runs the first region. The estimate skips an `if` without `else`, for
- * example a store in some iterations, unless this `if` contains asynchronous work. */
+/* Returns whether the estimate executes this region of o. Of the two regions of an `if`, it executes only the
+ * region with more ops; if the condition is a vote, it executes the first region. It skips an `if` whose
+ * second region is empty, for example a store in some iterations, unless the first region contains
+ * asynchronous work. */
 static bool runs_region(const struct op *o, int region)
 {
     int n[2] = {0, 0};
@@ -144,8 +147,9 @@ static void add_ops(struct loop_schedule *s, const struct block *b, enum role ro
     }
 }
 
-/* Adds to x->needs the op that computes v, in this or in the previous iteration. An asynchronous dot that adds to the
- * result of another dot does not wait for that dot, because tensor cores execute such dots in order. */
+/* Adds to x->needs the op of this or of the previous iteration that computes v. If v is the result of an
+ * asynchronous dot and x is an asynchronous dot too, x does not wait for v, because tensor cores execute such
+ * dots in order. */
 static void add_need(struct loop_schedule *s, struct scheduled_op *x, const struct map *numbers,
                      const struct block *body, const struct value *v)
 {
@@ -160,8 +164,8 @@ static void add_need(struct loop_schedule *s, struct scheduled_op *x, const stru
         VEC_PUSH(s->func->module->scratch, &x->needs, ((struct dependence){(int)(intptr_t)*at - 1, back}));
 }
 
-/* Adds the ops of a role's loop. The operands of a wait for dots do not count as results that the wait needs, because
- * such a wait waits for groups of dots. */
+/* Adds the ops of a role's loop, and the results that each op needs. A wait for dots needs no results,
+ * because it waits for groups of dots instead. An `if` needs the values that its regions yield. */
 static void add_loop(struct loop_schedule *s, const struct op *loop, enum role role)
 {
     struct map numbers;
@@ -189,8 +193,8 @@ static bool awaits(const struct loop_schedule *s, const struct value *barrier)
     return false;
 }
 
-/* Finds the producer's loop that fills the buffers for which the loop of s waits. If there are several such loops,
- * chooses the loop that comes from the same loop of the source. */
+/* Sets s->producer to the producer's loop that fills the buffers for which s->loop waits. If there are
+ * several such loops, chooses the loop that has the source location of s->loop, or else the first loop. */
 static void find_producer(struct loop_schedule *s, const struct block *b)
 {
     for (const struct op *o = b->first; o; o = o->next) {
@@ -205,16 +209,19 @@ static void find_producer(struct loop_schedule *s, const struct block *b)
 
 /* -- the estimate -- */
 
+/* One phase of an mbarrier, or one execution of a barrier of all groups. */
 struct phase {
-    int arrivals;
-    int64_t time;
+    int arrivals; /* the number of arrivals so far */
+    int64_t time; /* the time of the last arrival so far */
 };
 typedef VEC(struct phase) phase_list;
 typedef VEC(int64_t) time_list;
 
 struct actor {
+    /* In each iteration, the actor executes the ops first, ..., end - 1 of loop_schedule.ops. `at` is the
+     * next op, in iteration number `iteration`. */
     int first, end, at, iteration;
-    bool arrived;        /* the actor has arrived at the barrier of all groups that is its next op */
+    bool arrived;        /* the next op is a barrier of all groups, and the actor has arrived there */
     int nbarriers;       /* how many barriers of all groups the actor has passed */
     int64_t time;        /* the time at which the actor can issue its next op */
     int64_t copies_done; /* the time at which the copies since the last commit are done */
@@ -229,9 +236,9 @@ struct estimate {
     struct arena *arena;
     struct actor *actors;
     int nactors;
-    /* one list for each buffer of the schedule, and another list for the barriers of all groups */
+    /* one list for each buffer of the schedule, and one more list for the barriers of all groups */
     phase_list *phases;
-    int64_t free[UNIT_count];
+    int64_t free[UNIT_count];       /* the time from which on each unit is free */
     int copies_ahead;               /* the number of iterations by which cp.async copies ahead */
     int64_t starts[ITERATIONS + 1]; /* the start times of the iterations of the first group */
 };
@@ -249,8 +256,8 @@ static bool is_common_barrier(const struct op *o)
     return o->code == OP_barrier && op_int(o, ATTR_group) <= 1;
 }
 
-/* Returns the earliest time at which the actor's next op can start if its units are free. Returns NONE if this time is
- * unknown until another actor has issued more ops. */
+/* Returns the earliest time at which x, the actor's next op, could start if its units were free. Returns NONE
+ * if this time is unknown until another actor has issued more ops. */
 static int64_t ready_at(struct estimate *e, struct actor *a, const struct scheduled_op *x)
 {
     const struct loop_schedule *s = e->s;
@@ -281,6 +288,9 @@ static int64_t ready_at(struct estimate *e, struct actor *a, const struct schedu
     return by_group && group >= 0 && list->at[group] > time ? list->at[group] : time;
 }
 
+/* Adds to the schedule that o keeps the unit busy from cycle `from` to cycle `to`; with UNIT_count, that the
+ * actor waits for o. Spans of issue slots of one actor become one span if at most GAP cycles are between
+ * them. */
 static void add_span(struct estimate *e, struct actor *a, enum unit unit, const struct op *o, int64_t from,
                      int64_t to)
 {
@@ -297,8 +307,8 @@ static void add_span(struct estimate *e, struct actor *a, enum unit unit, const 
         last->to = to;
         return;
     }
-    /* A producer copies for a later iteration than the one that its consumers execute. Threads that execute cp.async
-     * copy for a later iteration of their own loop. */
+    /* The producer's iteration may be later than the iteration of the first group of consumers. Threads that
+     * execute cp.async copy for a later iteration of their own loop. */
     const int lead = o->code == OP_async_copy    ? e->copies_ahead
                      : o->code == OP_tensor_copy ? a->iteration - e->actors->iteration
                                                  : 0;
@@ -307,8 +317,9 @@ static void add_span(struct estimate *e, struct actor *a, enum unit unit, const 
         *open = s->spans.n - 1;
 }
 
-/* Returns the op for which the actor waits. If x waits for dots, returns the dot. Otherwise returns the op that ends
- * last among the ops whose results x needs. If x needs no result, returns x. */
+/* Returns the op for which the actor waits before it starts x. If x is a wait for dots, this is the dot.
+ * Otherwise it is the op that ends last among the ops whose results x needs. If x has to wait for none of
+ * them, returns x. */
 static const struct op *awaited_op(const struct actor *a, const struct scheduled_op *x,
                                    const struct scheduled_op *ops)
 {
@@ -325,12 +336,12 @@ static const struct op *awaited_op(const struct actor *a, const struct scheduled
     return found;
 }
 
-/* Occupies the units of x from time `ready` on. Returns the time at which x is done. Sets a->time to the time at which
- * the actor of x issues its next op. */
+/* Makes the units of x busy, at the earliest from time `ready` on. Returns the time at which the result of x
+ * is ready. Sets a->time to the time at which the actor of x can issue its next op. */
 static int64_t occupy(struct estimate *e, struct actor *a, const struct scheduled_op *x, int64_t ready)
 {
-    /* an op with at most SHORT instructions does not delay other groups, which issue their instructions between
-     * those of the op */
+    /* an op that takes at most SHORT issue slots does not delay other groups: they issue their instructions
+     * between the instructions of this op */
     enum { SHORT = 16 };
     const bool is_short = x->cycles[UNIT_issue] <= SHORT;
     int64_t start = ready, end, *free = e->free;
@@ -349,12 +360,14 @@ static int64_t occupy(struct estimate *e, struct actor *a, const struct schedule
         add_span(e, a, u, x->op, from, free[u]);
         end = free[u] > end ? free[u] : end;
     }
-    if (x->op->code == OP_dot) /* warps issue mma.sync only as fast as tensor cores execute mma.sync */
+    if (x->op->code == OP_dot) /* warps issue mma.sync only as fast as tensor cores execute it */
         a->time = end;
     return end + cost_latency(x->op);
 }
 
-/* Measures the time from the start of a tile's copy to the first read of this tile. */
+/* The actor's next op starts at time `start`. If this op fills a buffer with the tile of iteration
+ * FROM_ITERATION, or is the first read of this tile, subtracts `start` from the buffer's ahead_cycles, or
+ * adds it. The sum is the time from the start of the copy to the first read. */
 static void note_lead(struct estimate *e, const struct actor *a, int64_t start)
 {
     for (int i = 0; i < e->s->buffers.n; i++) {
@@ -369,7 +382,7 @@ static void note_lead(struct estimate *e, const struct actor *a, int64_t start)
     }
 }
 
-/* Records the time at which x ends, for the ops that wait for x. */
+/* Records that x ends at time `end`, for the ops that wait for x. */
 static void complete(struct estimate *e, struct actor *a, const struct scheduled_op *x, int64_t end)
 {
     const struct op *o = x->op;
@@ -388,6 +401,7 @@ static void complete(struct estimate *e, struct actor *a, const struct scheduled
     p->time = end > p->time ? end : p->time;
 }
 
+/* Executes the actor's next op. If this op is a barrier of all groups, the first call only arrives there. */
 static void step(struct estimate *e, struct actor *a)
 {
     enum { LEAST_WAIT = 12 };
@@ -417,7 +431,7 @@ static void step(struct estimate *e, struct actor *a)
         e->starts[a->iteration] = a->time;
 }
 
-/* Returns the actor that can issue its next op first. Returns NULL if no actor can issue an op, or if all actors
+/* Returns the actor whose next op can start first. Returns NULL if no actor can start an op, or if all actors
  * have run all iterations. */
 static struct actor *next_actor(struct estimate *e)
 {
@@ -439,8 +453,8 @@ static void look_for_stagger(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_stagger_wait;
 }
 
-/* Returns the time between the starts of two neighbouring groups. If groups are staggered, this time is the duration
- * of the first dot of a group; otherwise the time is 0. */
+/* Returns the time between the starts of two neighbouring groups: the duration of a group's first dot if
+ * groups are staggered (overlap_dots.c), otherwise 0. */
 static int64_t stagger_cycles(const struct loop_schedule *s)
 {
     bool staggers = false;

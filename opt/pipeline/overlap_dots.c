@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* overlap_dots.c: overlaps, for two chained dots in a loop, iteration i+1's first dot with iteration i's second dot.
+/* overlap_dots.c: in a loop with two dots, the second of which reads an operand computed from the result of
+ * the first, runs the second dot of iteration i during the first dot and the arithmetic of iteration i+1.
  *
  *     for %k = %lo to %hi carry(%sum, %m) {       %e = if %lo < %hi {
  *       mbar_wait %K                                 mbar_wait %K; %s = mma_start %q, %K, 0; mma_wait; %p, %a = f(...)
@@ -16,15 +17,17 @@
  *                                                    mbar_wait %V; %d.1 = mma_start %p, %V, %sum * %a; mma_wait
  *                                                  } else { yield %sum, %m }
  *
- * Tensor cores then run the second dot during the arithmetic of the next iteration. The pass splits the body into two
- * parts. The early part computes the second dot's operand. The late part consists of the second dot and of the ops
- * that compute its accumulator. The split is legal if the early part uses no value of the late part. Only the two
- * dots and their barriers may have side effects, in the order of the array `expected`. The loop carries the values of
- * the early part that the late part uses, here %p and %a. The registers of the second dot's operand must not change
- * until that dot has ended, so the pass makes the operand an operand and a result of the wait for that dot.
+ * The pass splits the body into two parts. The early part contains the first dot and computes the second
+ * dot's operand. The late part consists of the second dot and of the ops that compute its accumulator. The
+ * split is legal if the early part uses no value of the late part. Only the two dots and their barriers may
+ * have side effects, in the order of the array `expected`. The loop carries the values of the early part that
+ * the late part uses, here %p and %a. The registers of the second dot's operand must not change until that
+ * dot has ended. So the pass makes the operand a second operand of the wait for that dot; the wait returns it
+ * as a second result.
  *
- * If a branch skips the product %sum * %a (skip_rescaling.c, keep_maximum.c), the conversion of the second dot's operand
- * to its narrow type becomes late, too, if a thread has registers for the tile that is converted:
+ * The product %sum * %a may be in a branch that skips it in some iterations (skip_rescaling.c,
+ * keep_maximum.c). Then the conversion of the second dot's operand to its narrow type becomes late, too, if a
+ * thread has registers for the tile before the conversion:
  *
  *     %p.1 = ftrunc %x; ... carry %p.1                 carry %x
  *     %s.1 = mma_start %q, %K.1, 0              =>     %s.1 = mma_start %q, %K.1, 0
@@ -33,23 +36,30 @@
  *                                                      %d = mma_start %p, %V, %t
  *
  * Then the conversion runs during the first dot, and no longer between the end of one iteration and the first dot of
- * the next. Without the branch, ptxas would move the conversion in front of the first dot. us of attention with D = 64
- * on an H200, where both forms skip the product, with the conversion early and late: 128 heads of 4096 rows 1291, 1233;
- * causal 693, 678; 32 heads of 16384 rows 5060, 4691; causal 2493, 2429.
+ * the next. Without the branch, ptxas would move the conversion in front of the first dot. Times of attention
+ * in us (D = 64, H200; both columns skip the product):
  *
- * If a branch computes the operand (keep_maximum.c), the branch stays in front of the wait for the second dot, because
- * ptxas does not move this wait across the branch. The second dot still reads the operand of the previous iteration
- * while the branch computes the next operand. So, unless the conversion is late, the pass also unrolls the loop by two:
- * the operands of two iterations then have registers of their own. The first of the two iterations waits for its second dot behind the start of the
- * next first dot. In front of the loop, where the first operand is computed, the branch's second arm replaces the
- * branch.
+ *                                    conversion early   conversion late
+ *     128 heads of 4096 rows                     1291              1233
+ *     128 heads of 4096 rows, causal              693               678
+ *     32 heads of 16384 rows                     5060              4691
+ *     32 heads of 16384 rows, causal             2493              2429
+ *
+ * A branch may also compute the second dot's operand (keep_maximum.c). This branch stays in front of the wait
+ * for the second dot, because ptxas does not move this wait across the branch. So, while the branch computes
+ * the next operand, the second dot still reads the operand of the previous iteration. Unless the conversion
+ * is late, the pass therefore unrolls the loop by two, so that the operands of two iterations have different
+ * registers. In the first of these two iterations, the wait for the second dot moves behind the start of the
+ * next first dot. In front of the loop, where the first operand is computed, the branch's second arm replaces
+ * the branch.
  *
  * Some loops are known to run one or two iterations, like the loop over the diagonal blocks of causal attention. The
- * loop between the first part and the last part would then run no iteration or one iteration. The pass then drops
- * that loop, or replaces it by its body.
+ * new loop, which runs one iteration less, would then run no iteration or one. The pass drops the new loop in
+ * the first case, and replaces it by its body in the second.
  *
- * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
- * the previous warpgroup has computed its operand of the second dot:
+ * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first
+ * dot only when the previous warpgroup has ended its first dot. If there are two warpgroups, the second also
+ * waits until the first has computed its operand of the second dot:
  *
  *     mbar_wait %K; stagger_wait; %s = mma_start %q, %K, 0; mma_wait; %p = ...; stagger_arrive   of the first iteration
  *     ...
@@ -57,9 +67,10 @@
  *
  * Without staggering, all warpgroups would reach their arithmetic at the same time, and the tensor cores would idle
  * during this arithmetic. Warpgroups that start at the same time stay close together. In an attention kernel on an
- * H200, an iteration takes about 2850 cycles; two warpgroups were 358 cycles apart without staggering, and 1025 cycles
- * apart if the second started when the first dot of the first had ended. TFLOP/s of attention (64 heads of 4096 rows,
- * f16) without staggering, with staggering once per tile, and with staggering in every iteration:
+ * H200, an iteration takes about 2850 cycles. Two warpgroups were 358 cycles apart without staggering, and
+ * 1025 cycles apart if the second warpgroup started when the first had ended its first dot. TFLOP/s of
+ * attention (64 heads of 4096 rows, f16) without staggering, with staggering once per tile, and with
+ * staggering in every iteration:
  *
  *     staggered                  never   once per tile   in every iteration
  *     128 x 128, D = 128           453             565                  566
@@ -69,16 +80,25 @@
  *     128 x 64                     473             473                  474
  *
  * Two warpgroups should be half an iteration apart. If they are closer, both wait for the special functions, and then
- * both wait for the tensor cores. The first dot takes less than half an iteration if D = 64. So the second of two
- * warpgroups also waits for the arithmetic of the first; more than two start one dot apart. us of attention, D = 64, 128
- * x 128, from descriptors, one dot apart and so: 128 heads of 4096 rows 1327, 1228; causal 683, 670; 32 heads of 16384
- * rows 5299, 4678. From pointers, the same SASS but for addresses happened to be far enough apart before: 1207, 1223;
- * 4635, 4620.
+ * both wait for the tensor cores. The first dot takes less than half an iteration if D = 64. This is why the
+ * second of two warpgroups also waits for the arithmetic of the first. Times of attention in us (D = 64, 128
+ * x 128) if the second warpgroup starts one dot after the first, and if it also waits for the arithmetic:
+ *
+ *                                                    after the dot   after the arithmetic
+ *     from descriptors, 128 heads of 4096 rows                1327                   1228
+ *     from descriptors, 128 heads of 4096 rows, causal         683                    670
+ *     from descriptors, 32 heads of 16384 rows                5299                   4678
+ *     from pointers, 128 heads of 4096 rows                   1207                   1223
+ *     from pointers, 32 heads of 16384 rows                   4635                   4620
+ *
+ * The kernels that load from pointers and from descriptors differ only in the addresses in their SASS. With
+ * pointers, the warpgroups happened to be far enough apart already when the second started after the dot.
  *
  * If a branch computes the operand, staggering once per tile is not enough. The arithmetic is then short. Two
  * warpgroups that reach the arithmetic at the same time in one iteration also do so in all later iterations. Both
- * wait for the special functions, and then both wait for the tensor cores. So two warpgroups take turns in each
- * iteration. Cycles of attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an H200):
+ * wait for the special functions, and then both wait for the tensor cores. So two warpgroups take turns: in
+ * each iteration, a warpgroup starts its first dot when the other warpgroup has ended its first dot. Cycles
+ * of attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an H200):
  *
  *                                once per tile   turns
  *     D = 128, from pointers         2,353,711   2,351,696
@@ -87,19 +107,18 @@
  *     D = 128, causal                1,388,739   1,368,726
  *     D = 64, causal                 1,124,932   1,089,527
  *
- * If no branch computes the operand, only the first loop of a tile staggers, because the warpgroups stay apart in the
- * loops behind it. The bounds of the loop are scalars, so either all warpgroups execute all three stagger ops, or no
- * warpgroup executes any of them. The pass does not stagger warpgroups that share rows: a barrier brings such
- * warpgroups together in each iteration.
+ * If no branch computes the operand, the pass staggers only the first loop of a tile, because the warpgroups
+ * stay apart in the loops behind it. The bounds of the loop are scalars, so either all warpgroups execute the
+ * three stagger ops, or no warpgroup executes them. The pass does not stagger warpgroups that share rows: a
+ * barrier brings such warpgroups together in each iteration.
  *
  * The pass rewrites a loop only if, in addition,
  * - the first dot's accumulator starts as a value from outside the loop, and the second dot's operand is a tile of
  *   elements narrower than 32 bits that the loop computes (is_packed_tile);
  * - the loop does not store to the buffers that the dots read, except by asynchronous copies;
  * - the ring of the second dot has enough stages (spare_stages);
- * - both accumulators, the second dot's operand and the values of the arithmetic fit in a thread's registers. The
- *   limit is the limit of the thread's role; if the role has no limit, it is the number of registers with which two
- *   CTAs fit on an SM.
+ * - both accumulators, the second dot's operand and the values of the arithmetic fit in the registers of a
+ *   consumer thread (consumer_regs).
  * Needs: layouts. Leaves: dead ops. */
 #include "ir/target/fragments.h"
 #include "ir/support/map.h"
@@ -121,12 +140,12 @@ struct rotation {
     struct block *body;
     struct op *effects[NEFFECTS];
     bool turns; /* two warpgroups take turns at their first dots in each iteration */
-    /* each warpgroup starts its first dot when the first dot of the previous warpgroup has ended */
+    /* in the first iteration, each warpgroup waits for the previous warpgroup before it starts its first dot;
+     * also true if the warpgroups take turns */
     bool staggers;
-    bool
-        is_far; /* the second of two warpgroups starts when the first has computed the second dot's operand */
-    /* the op that computes operand a of the second dot, or, if the conversion to its narrow type is late, the op that
-     * computes the tile which is converted */
+    bool is_far; /* the second of two warpgroups also waits until the first has done its arithmetic */
+    /* the op that computes operand a of the second dot; if the conversion of this operand to its narrow type
+     * is late, the op that computes the tile before the conversion */
     struct op *operand;
     struct op *conversion;        /* the late conversion; NULL: the conversion, if any, is early */
     struct map late;              /* the ops of the late part, and the carried arguments that these ops use */
@@ -259,8 +278,9 @@ static bool waits_for(const struct op *wait, const struct op *dot)
            op_int(wait, ATTR_pending) == 0;
 }
 
-/* Returns whether the loop can be split into the two parts. The early part must not use values of the late part,
- * and each part must compute the values that the loop yields for the carried arguments of that part. */
+/* Returns whether the loop can be split into the two parts. The early part must not use values of the late
+ * part. If a carried argument belongs to a part, this part must also compute the value that the loop yields
+ * for the argument. */
 static bool is_split(struct rotation *r)
 {
     const struct op *yield = r->body->last;
@@ -278,8 +298,8 @@ static bool is_split(struct rotation *r)
     return true;
 }
 
-/* Returns whether both accumulators, the tile v, which crosses from the early to the late part, and the values of the
- * arithmetic between the dots fit into a thread's registers. */
+/* Returns whether both accumulators, the tile v, and the values of the arithmetic between the dots fit into a
+ * thread's registers. v crosses from the early to the late part. */
 static bool has_registers(const struct rotation *r, const struct value *v)
 {
     const struct func *f = r->loop->block->func;
@@ -290,15 +310,16 @@ static bool has_registers(const struct rotation *r, const struct value *v)
     return needed <= consumer_regs(f);
 }
 
-/* Returns whether v is a tile, and each of its registers holds several elements. If an element has 32 bits, the
+/* Returns whether v is a tile, each register of which holds several elements. If an element had 32 bits, the
  * second dot would need a copy of the tile in other registers. */
 static bool is_packed_tile(const struct value *v)
 {
     return v->type->kind == TY_tile && type_elem_bytes(v->type) < 4;
 }
 
-/* Returns whether no thread writes this buffer inside the loop, because asynchronous copies fill the buffer, or
- * because the buffer is constant. A thread's stores would have to wait for the dots that read the buffer. */
+/* Returns whether no thread writes the buffer v inside the loop, because asynchronous copies fill the buffer,
+ * or because it is filled outside the loop. A thread's stores would have to wait for the dots that read the
+ * buffer. */
 static bool is_filled(const struct rotation *r, const struct value *v)
 {
     return value_is_outside(v, r->loop) || v->def->code == OP_shared_stage;
@@ -324,7 +345,7 @@ void hoist_constants(struct op *loop)
 
 struct first_copy {
     const struct op *bar; /* the mbarrier that the copies complete */
-    int n, at; /* the number of all copies; the index of the first copy that completes `bar`, or -1 */
+    int n, at; /* the number of copies seen so far; the index of the first that completes `bar`, or -1 */
 };
 
 static void note_copy(struct op *o, void *ctx)
@@ -337,6 +358,8 @@ static void note_copy(struct op *o, void *ctx)
     c->n++;
 }
 
+/* Counts the tensor_copy ops of the function in program order. Returns the index of the first copy that
+ * completes the mbarrier of effect number `wait` (WAIT_A or WAIT_B), or -1. */
 static int first_copy(const struct rotation *r, int wait)
 {
     struct first_copy c = {.bar = buffer_alloc(op_opnd(r->effects[wait], 0), NULL), .at = -1};
@@ -347,9 +370,9 @@ static int first_copy(const struct rotation *r, int wait)
 /* Returns the number of stages of the second dot's ring minus the number of stages that this ring needs. If the
  * result is negative, the producer could deadlock. The ring needs a stage for the second dot of this iteration, which
  * still reads its stage while the producer copies for the first dot of the next iteration. The ring needs one more
- * stage if the producer copies for the second dot before it copies for the first dot. In that case, the second dot of
- * the next iteration holds a stage, too. Returns 0 if there is no producer, or if both dots wait for the same
- * copies. */
+ * stage if the producer copies the tile of the second dot before the tile of the first dot: then the tile for
+ * the second dot of the next iteration occupies a stage, too. Returns 0 if there is no producer, or if both
+ * dots wait for the same copies. */
 static int spare_stages(const struct rotation *r)
 {
     int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);
@@ -372,10 +395,10 @@ static bool has_groups_of_rows(const struct rotation *r)
     return groups >= 2 && groups <= STAGGER_GROUPS_MOST;
 }
 
-/* Makes the conversion of the operand to its narrow type late, if possible. Then the tile that is converted crosses
- * from the early to the late part, which takes more registers. (keep_maximum.c has counted them if a branch computes
- * this tile.) A branch must stand between the first dot and the conversion, because otherwise ptxas moves the
- * conversion in front of the first dot. */
+/* Makes the conversion of the operand to its narrow type late, if possible. Then the tile before the
+ * conversion crosses from the early to the late part, and takes more registers. (If a branch computes this
+ * tile, keep_maximum.c has already counted these registers.) A branch that computes the second dot's
+ * accumulator must be there, because otherwise ptxas moves the conversion in front of the first dot. */
 static void convert_late(struct rotation *r)
 {
     const struct op *rescaling = op_opnd(r->effects[SECOND], DOT_acc)->def;
@@ -394,8 +417,8 @@ static void note_other_warps(struct op *o, void *ctx)
     *(bool *)ctx |= needs_other_warps(o);
 }
 
-/* Returns whether the second of two warpgroups may wait until the first has computed its operand. It may not if the
- * warpgroups could meet at a barrier before. */
+/* Returns whether there are two warpgroups, and the second may wait until the first has computed its operand.
+ * If the warpgroups could meet at a barrier before that, the wait would be a deadlock. */
 static bool may_be_far(const struct rotation *r)
 {
     bool meets = false;
@@ -441,6 +464,7 @@ static void visit_late(struct rotation *r, void (*visit)(struct rotation *r, str
             visit_operands(r, o, visit);
 }
 
+/* Builds the stagger op `code` if the pass staggers the warpgroups. */
 static void build_stagger(const struct rotation *r, struct builder *b, enum opcode code)
 {
     if (!r->staggers)
@@ -451,8 +475,9 @@ static void build_stagger(const struct rotation *r, struct builder *b, enum opco
 }
 
 /* Copies an op of the first iteration to b. If the op is a vote (keep_maximum.c), the copy is the constant false, as
- * if the vote were lost. The maximum in front of the first iteration is usually -inf, so the vote would be lost
- * anyway. The second arm of the branch that the vote decides is correct in either case. */
+ * if the vote were lost, and the second arm replaces the branch that the vote decides. The maximum in front
+ * of the first iteration is usually -inf, so the vote would be lost anyway. The second arm is correct in
+ * either case. */
 static void copy_first(struct builder *b, const struct op *o, struct map *first)
 {
     if (o->code == OP_warp_all) {
@@ -472,7 +497,8 @@ static void copy_first(struct builder *b, const struct op *o, struct map *first)
     op_erase(copy);
 }
 
-/* Builds, at b, the early part of the first iteration, and makes the loop start with the second iteration. */
+/* Builds, at b, the early part of the first iteration, and makes the loop start with the second iteration.
+ * Sets `crossing` to the crossing values of the first iteration. */
 static void build_first(struct rotation *r, struct builder *b, struct value **crossing)
 {
     struct op *loop = r->loop;
@@ -501,7 +527,8 @@ static void build_first(struct rotation *r, struct builder *b, struct value **cr
     op_set_opnd(loop, 0, build_binary(b, OP_add, op_opnd(loop, 0), op_opnd(loop, 2)));
 }
 
-/* Makes the late part use the crossing values that the loop carries from the previous iteration. */
+/* Makes the late part use the crossing values of the previous iteration. They are the loop's arguments behind
+ * its first `ncarried` carried arguments. */
 static void take_over(struct rotation *r, int ncarried)
 {
     for (int i = 0; i < r->crossing.n; i++)
@@ -511,12 +538,13 @@ static void take_over(struct rotation *r, int ncarried)
 
 /* Starts the second dot directly behind the first dot. Puts the wait for the second dot at the end of the body, in
  * front of the op that writes the next operand. ptxas would move this wait up, but ptxas does not move a wait across
- * a branch. So the pass builds a branch in front of the wait, unless an `if` already computes the operand there. The
- * branch contains a copy of the mbar_wait for the second dot's operand; the phase for which this mbar_wait waits is
- * already complete. (Other kinds of branches also stop ptxas, but the kernel was slower: 527 instead of 624 TFLOP/s
- * for 128 x 128, D = 128.) The copied mbar_wait would hang if the mbarrier had completed the next phase as well.
- * Therefore each warp releases the stage behind its own copy of the mbar_wait. Before the rewrite, one warp released
- * the stage for its whole warpgroup. */
+ * a branch. So there must be a branch in front of the wait. If an `if` computes the operand, it is this
+ * branch. Otherwise the pass builds a copy of the mbar_wait for the second dot's operand: the code of an
+ * mbar_wait contains a branch, and the phase for which the copy waits is already complete. (Other kinds of
+ * branches also stop ptxas, but the kernel was slower: 527 instead of 624 TFLOP/s for 128 x 128, D = 128.)
+ * The copied mbar_wait would hang if the next phase of the mbarrier were complete as well. Therefore each
+ * warp now releases the stage itself, behind the copied mbar_wait. Before the rewrite, one warp released the
+ * stage for its whole warpgroup. */
 static void reorder(struct rotation *r)
 {
     struct op **e = r->effects, *yield = r->body->last;
@@ -544,8 +572,8 @@ static void reorder(struct rotation *r)
     release_by_warps(r->loop->block->func, op_result(buffer_alloc(op_opnd(e[FREE_B], 0), NULL)));
 }
 
-/* Builds the late part of the last iteration after the loop. Sets results[i] to the final value of the loop's
- * result i. */
+/* Builds, at b behind the loop, the late part of the last iteration. Sets results[i] to the final value of
+ * the loop's result i, for the n results that the loop had before the rewrite. */
 static void build_last(struct rotation *r, struct builder *b, struct value **results, int n)
 {
     struct map last;
@@ -569,9 +597,9 @@ static struct op *next_of(struct op *o, enum opcode code)
     return o;
 }
 
-/* Changes a body that consists of two iterations. The first dot of the second iteration starts in front of the wait
- * for the second dot of the first iteration. This wait then leaves one dot pending, and the release of the buffer
- * moves behind the wait. */
+/* The loop's body consists of two iterations. Moves the wait for the second dot of the first iteration behind
+ * the start of the first dot of the second iteration, unless an op in between uses the result of the wait.
+ * The wait then leaves one dot pending, and the release of the stage moves behind the wait. */
 static void delay_wait(const struct op *loop)
 {
     struct op *second = next_of(next_of(loop->regions[0]->first, OP_mma_start)->next, OP_mma_start),
@@ -606,8 +634,8 @@ struct op *build_either(struct op *loop)
     return either;
 }
 
-/* Makes the loop carry the crossing values. The function replaces the loop by a new loop, and copies the marks of
- * late arguments to the new loop's arguments. */
+/* Replaces the loop by a loop that also carries the crossing values. They start as `crossing`. Copies the
+ * marks of late arguments to the new loop's arguments. */
 static void carry_more(struct rotation *r, struct value *const *crossing)
 {
     struct block *old = r->body;
@@ -620,10 +648,11 @@ static void carry_more(struct rotation *r, struct value *const *crossing)
     r->body = loop->regions[0];
 }
 
-/* Lets two warpgroups take turns at their first dots: each warpgroup starts its dot when the dot of the other
- * warpgroup has ended. If the conversion is late, the warpgroup starts its dot as soon as the other has started its
- * second dot. (There, ptxas moved a stagger_arrive behind the wait far down, but it never moves one across a wait: 1994
- * us became 1523 for 128 heads of 4096 rows, D = 128, from descriptors.) */
+/* Lets two warpgroups take turns at their first dots: each warpgroup starts its first dot when the other
+ * warpgroup has ended its first dot. If the conversion is late, a warpgroup starts its first dot already when
+ * the other has started its second dot. The reason: if the stagger_arrive stood behind the wait for the first
+ * dot, ptxas would move it far down; in front of this wait it stays, because ptxas never moves it across a
+ * wait. (128 heads of 4096 rows, D = 128, from descriptors: 1994 us became 1523.) */
 static void take_turns(struct rotation *r)
 {
     struct builder b = build_before(r->effects[FIRST]);
@@ -665,6 +694,7 @@ static void unroll(const struct rotation *r)
         delay_wait(unrolled);
 }
 
+/* Rewrites the loop as planned. */
 static void rotate(struct rotation *r)
 {
     const int iterations = known_iterations(r->loop), n = r->loop->nresults;
@@ -699,7 +729,7 @@ static bool visit(struct block *b, bool is_staggered);
 
 /* Visits the regions of o. Of an `if`, only one region runs, so warpgroups that one region staggers are not staggered
  * in the other region. The regions of other ops count as executed one after the other. Returns whether warpgroups are
- * staggered behind o, because they were staggered before o, or because some region of o staggers them. */
+ * staggered behind o: they were staggered in front of o (is_staggered), or some region of o staggers them. */
 static bool visit_regions(struct op *o, bool is_staggered)
 {
     bool any = is_staggered;
@@ -708,7 +738,8 @@ static bool visit_regions(struct op *o, bool is_staggered)
     return any;
 }
 
-/* Rewrites the loops of b. Returns whether warpgroups are staggered behind b. */
+/* Rewrites the loops of b. `is_staggered` tells whether warpgroups are staggered in front of b. Returns
+ * whether they are staggered behind b. */
 static bool visit(struct block *b, bool is_staggered)
 {
     for (struct op *next, *o = b->first; o; o = next) {

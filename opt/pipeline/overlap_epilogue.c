@@ -19,17 +19,19 @@
  *       tensor_put %s, %j + 64                               bulk_wait read=1                       ...
  *     }                                                      tensor_put %s, %i                      ... %i + 64
  *
- * Tensor cores idle between the last dot of one tile and the first dot of the next tile, so the threads should do
- * little work between these dots. The pass leaves only the rounding of the accumulator between them. The rounded tile
- * stays in registers. The iterations of the next program store this tile piece by piece while their dots run. The
- * first iteration stores no piece.
+ * Tensor cores idle between the last dot of one program and the first dot of the next program, so the threads
+ * should do little work between these dots. The pass leaves only the rounding of the accumulator between
+ * them. The rounded tile stays in registers, divided into pieces. The iterations of the next program's loop
+ * over K each store one piece while their dot runs, except the first iteration. In the figure, %p is the
+ * number of the next piece. It starts as %due: in the first program as 2, the number of pieces, because
+ * nothing is due; in later programs as -1, so that it is 0 behind the first iteration.
  *
  * The pieces alternate between two stages of a buffer. Before threads copy a piece to memory, they wait until the copy
- * of the previous piece has read the other stage, and then pass a barrier. After this barrier, all threads also know
- * that the next piece may overwrite the other stage. So each piece needs only one barrier.
+ * of the previous piece has read the other stage, and then pass a barrier. Behind this barrier, all threads
+ * also know that the next piece may overwrite the other stage. So each piece needs only one barrier.
  *
- * Needs: layouts, roles, and tiles that warpgroups store in pieces independently of each other. The accumulator, the
- * rounded tile and the addresses must fit into a thread's registers. */
+ * Needs: layouts, roles, and tiles whose pieces each warpgroup stores independently of the other warpgroups.
+ * The accumulator, the rounded tile and the addresses must fit into a thread's registers. */
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -60,8 +62,8 @@ static void look_at(struct op *o, void *ctx)
         d->loop = o->block->parent;
 }
 
-/* Finds the loop over programs, and inside this loop the loop over K, which contains the function's only dot and
- * leaves that dot in flight. */
+/* Finds the loop over programs, and inside it the loop over K. The loop over K must contain the consumers'
+ * only dot and leave this dot in flight. Returns false if there are no such loops. */
 static bool find_loops(struct epilogue *d, const struct op *roles)
 {
     for (struct op *o = roles->regions[0]->first; o; o = o->next)
@@ -134,7 +136,8 @@ static bool fits(const struct epilogue *d, const struct op *roles)
 
 /* -- the coordinates of pieces -- */
 
-/* Splits v into a sum of a value and the constant *more. Returns the value. */
+/* Splits v into a value and a constant, the sum of which is v. Returns the value, and sets *more to the
+ * constant. */
 static struct value *root_of(struct value *v, int64_t *more)
 {
     int64_t c;
@@ -154,6 +157,8 @@ static int find_carried(const struct epilogue *d, const struct value *v)
     return -1;
 }
 
+/* Lists the values that the loop over programs must carry to the next program: the pieces, and the
+ * coordinates that are computed inside the loop. */
 static void find_all_carried(struct epilogue *d)
 {
     int64_t more;
@@ -212,8 +217,9 @@ static void build_one_of(struct builder *b, const struct epilogue *d, struct val
     }
 }
 
-/* Builds a loop that stores the pieces from number `from` on. If the loop over K has run no iteration, `from` is -1:
- * the first iteration of that loop stores no piece and only advances the number from -1 to 0. */
+/* Builds a loop that stores the pieces from number `from` on. `from` is -1 if the loop over K has run no
+ * iteration: the first iteration of that loop would have stored no piece and only advanced the number from -1
+ * to 0. */
 static void build_rest(struct builder *b, const struct epilogue *d, struct value *const *now,
                        struct value *from)
 {
@@ -238,8 +244,9 @@ static struct builder build_where(struct builder *b, struct value *c)
     return in[0];
 }
 
-/* Makes each iteration of the loop over K except the first store one piece, beginning with piece number `due`. Returns
- * the number of the first piece that is left behind the loop. */
+/* Makes each iteration of the loop over K except the first store one piece. The number of the next piece
+ * starts as `due`, and grows by 1 in each iteration, also in the first. Returns the number of the first piece
+ * that the loop has not stored. */
 static struct value *store_in_iterations(struct epilogue *d, struct value *const *now, struct value *due)
 {
     struct op *loop = loop_carry(d->loop, NULL, 1, &due);
@@ -263,9 +270,9 @@ static struct value *store_in_iterations(struct epilogue *d, struct value *const
     return &loop->results[loop->nresults - 1];
 }
 
-/* Returns the op in front of which the remaining pieces are stored. This place is behind the loop over K, behind the
- * wait for its dot, and behind the arrivals that follow. This place is also in front of the ops that round the
- * accumulator, because these ops need registers. */
+/* Returns the op in front of which the remaining pieces are stored. This op is behind the loop over K, the
+ * wait for its dot, and the arrivals that follow. The ops that round the accumulator come later, because they
+ * need registers. */
 static struct op *place_of_rest(const struct epilogue *d)
 {
     struct op *o = d->loop->next, *at = o;
@@ -275,6 +282,7 @@ static struct op *place_of_rest(const struct epilogue *d)
     return at;
 }
 
+/* Rewrites the loop over programs: it carries the pieces to the next program, which stores them. */
 static void defer(struct epilogue *d)
 {
     int n = d->carried.n;

@@ -24,19 +24,19 @@
  * numbers.
  *
  * One barrier per iteration is enough; insert_barriers.c puts the barrier behind the wait. This barrier makes the
- * copies of all threads visible to all threads. This barrier also ensures that all threads have read the previous
+ * copies of all threads visible to all threads. It also ensures that all threads have read the previous
  * iteration's stage before the next copies overwrite that stage. The loop carries the number of the stage; a
- * comparison and a select wrap the number to 0. The pass dce later removes the carried values that only the load
- * used.
+ * comparison and a select set the number to 0 behind the last stage. The pass dce later removes the carried
+ * values that only the load used.
  *
  * If the loop runs no more iterations than the launch asks for stages, all copies are in front of the loop.
  *
  * If the plan splits a dot into steps, each step is a dot with the extent of one instruction along K. Operands of the
  * next step are loaded from shared memory while the current step multiplies. The wait for the next iteration's copies
- * is in front of the last step. The last step's instructions do not depend on this wait, nor on the barrier behind
- * the wait. So the scheduler can start these instructions first, and they hide the latency of the barrier. In the
- * sketch, %a.0 is the first step's part of %a, %n is the number of the next stage, and %n.0 is the first step's part
- * of the next iteration's %a.
+ * is in front of the last step. The last step's instructions depend neither on this wait nor on the barrier
+ * behind it. So the scheduler of code generation can start these instructions first, and they hide the
+ * latency of the barrier. In the sketch, %a.0 is the first step's part of %a, %n is the number of the next
+ * stage, and %n.0 is the first step's part of the next iteration's %a.
  *
  *     for ... carry(..., %a.0, %b.0)
  *       %a.1 = shared_load %ring[%stage] at=[0,16] ...
@@ -57,8 +57,9 @@
  *       async_copy %ring[%stage - 1], ...
  *       yield ..., %done, ...
  *
- * If a producer warp copies the other operand of this dot, the dot also waits for the producer's mbarrier. The
- * release of the producer's stage that the previous dot has read is then behind the wait for that dot, too. */
+ * If a producer warp copies one operand of this dot, the dot also waits for the producer's mbarrier. The wait
+ * for the previous dot is then followed by the release of the producer's stage that the previous dot has
+ * read. */
 #include "ir/target/fragments.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
@@ -86,8 +87,8 @@ static struct value *stage_of(struct builder *b, struct value *ring, struct valu
                  0));
 }
 
-/* Builds the condition that the i-th iteration after the iteration with counter k exists. If `inside` is true, k
- * is the counter of an iteration that exists. */
+/* Builds the condition that the i-th iteration after the iteration with counter k exists. If `inside` is
+ * true, the iteration with counter k is known to exist; then the function returns NULL for i = 0. */
 static struct value *exists(struct copy_plan *p, struct builder *b, struct value *k, int i, bool inside)
 {
     struct value *hi = op_opnd(p->loop, 1), *from = p->step > 0 ? k : hi, *to = p->step > 0 ? hi : k;
@@ -115,7 +116,7 @@ static struct value *compute(struct copy_plan *p, struct builder *b, struct map 
     return value_mapped(map, v);
 }
 
-/* Builds the copy of a tile to a stage of its ring. */
+/* Builds the copy of the tile at address `ptr` to stage number `stage` of its ring. */
 static void build_copy(struct builder *b, const struct staged *x, struct value *stage, struct value *ptr,
                        struct value *mask)
 {
@@ -124,7 +125,8 @@ static void build_copy(struct builder *b, const struct staged *x, struct value *
     op_set_int(copy, ATTR_vec, x->vec);
 }
 
-/* Builds the copies of the iteration whose counter and carried values `map` holds, and commits them as one group. */
+/* Builds the copies of the iteration whose counter and carried values `map` holds, except of late tiles, and
+ * commits them as one group. The copies fill stage number `stage`. They copy nothing if `live` is false. */
 static void copy_stage(struct copy_plan *p, struct builder *b, struct map *map, struct value *live,
                        struct value *stage)
 {
@@ -142,8 +144,9 @@ static void copy_stage(struct copy_plan *p, struct builder *b, struct map *map, 
     build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
 }
 
-/* Advances the carried values by one iteration: now[i] becomes the value that the body yields. The ops that compute
- * the new values are behind the copies, so that an old value and its new value are not live at the same time. */
+/* Advances the carried values by one iteration: now[i] becomes the value that the body yields for it. The ops
+ * that compute the new values are behind the copies, so that an old value and its new value are not live at
+ * the same time. */
 static void advance(struct copy_plan *p, struct builder *b, struct map *map, struct value **now)
 {
     for (int i = 0; i < p->ahead.n; i++)
@@ -158,8 +161,8 @@ static void start_map(struct copy_plan *p, struct map *map, struct value *k, str
         *map_at_ptr(map, p->ahead.at[i]) = now[i];
 }
 
-/* Builds, in front of the loop, the rings, and the copies of the first stages - 1 iterations. Sets `now` to the
- * carried values after these iterations. */
+/* Builds, in front of the loop, the rings, and the copies of the first p->nahead iterations. Sets `now` to
+ * the carried values after these iterations, in the order of p->ahead. */
 static void build_prologue(struct copy_plan *p, struct value **now)
 {
     struct builder b = build_before(p->loop);
@@ -192,12 +195,13 @@ static struct value *step_cyclic(struct builder *b, struct value *x, int edge, i
     return build_select(b, at_edge, number(b, x->type, other), next);
 }
 
-/* Builds, in the loop, the copies for the iteration that is `stages - 1` iterations ahead. These copies fill the
- * stage that the previous iteration has read. */
+/* Builds, in the loop, the copies for the iteration that is p->nahead iterations ahead. These copies fill the
+ * stage that the previous iteration has read. `stage` is the number of the stage that this iteration
+ * reads. */
 static void copy_ahead(struct copy_plan *p, struct builder *b, struct value *stage, struct value **now)
 {
     int n = p->nahead;
-    if (n == p->nstages) { /* the loop copies nothing, but each wait leaves as many groups pending */
+    if (n == p->nstages) { /* all copies are in front of the loop; the waits count this empty group instead */
         build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
         return;
     }
@@ -227,9 +231,9 @@ static void build_wait(struct copy_plan *p, struct builder *b, int pending)
 
 /* -- loads and dots as a whole -- */
 
-/* Makes dots read the operand v directly from the ring, if the ring, or a transposed view of it, has the layout
- * that the dot needs. v is the loaded tile or a transposition of it: dimension d of v is dimension order[d] of the
- * loaded tile. */
+/* Makes dots read the operand v directly from the ring, if the ring, or a transposed view of the ring, has
+ * the layout that the dot needs. v is the loaded tile or a transposition of this tile: dimension d of v is
+ * dimension order[d] of the loaded tile. */
 static void share_ring(struct staged *x, struct value *stage, struct value *v, const int *order)
 {
     for (struct use *u = v->uses, *next; u; u = next) {
@@ -303,8 +307,9 @@ static void await_last_dot(struct copy_plan *p)
             await_behind(p->loop, i, NULL);
 }
 
-/* Leaves the loop's dot in flight while the next dot starts. The copies ahead fill the stage of the previous dot. So
- * these copies are behind the wait for that dot, and behind a barrier, because all warpgroups read the stage. */
+/* Leaves the loop's dot in flight while the next dot starts. The copies ahead fill the stage that the
+ * previous dot has read. So these copies are behind the wait for the previous dot, and behind a barrier,
+ * because all warpgroups read the stage. */
 static void leave_one_in_flight(struct copy_plan *p, struct value *stage, struct value **now)
 {
     op_set_int(p->wait, ATTR_pending, 1);
@@ -321,8 +326,9 @@ static void read_rings(struct copy_plan *p, struct value *stage)
         read_ring(&p->loads.at[i], p->loads.at[i].is_late ? p->only_stage : stage);
 }
 
-/* Returns a builder at the start of the body. Moves in front of this builder the ops that compute the addresses and
- * masks of tiles that are copied late, and moves the reads of these tiles to the dots. */
+/* Returns a builder near the start of the body, where the copies are built. Moves the ops that compute the
+ * addresses and masks of late tiles in front of this place, and moves each read of a late tile directly in
+ * front of the dot that uses it. */
 static struct builder start_of_body(struct copy_plan *p)
 {
     struct builder b = build_before(p->body->first);
@@ -344,7 +350,7 @@ static struct builder start_of_body(struct copy_plan *p)
     return b;
 }
 
-/* Builds the copies of the tiles that this iteration reads last, as one group. */
+/* Builds the copies of the late tiles, which this iteration itself reads, as one group. */
 static void copy_late(struct copy_plan *p, struct builder *b)
 {
     for (int i = 0; i < p->loads.n; i++) {
@@ -356,8 +362,8 @@ static void copy_late(struct copy_plan *p, struct builder *b)
         build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
 }
 
-/* Builds, in front of the first read of a tile that is copied late, the wait for all copies except the copies for
- * later iterations. */
+/* Builds, in front of the first read of a late tile, the wait for all copies except the copies for later
+ * iterations. */
 static void await_late(struct copy_plan *p)
 {
     bool fenced = false;
@@ -367,10 +373,11 @@ static void await_late(struct copy_plan *p)
     await_copies(&b, 1, fenced);
 }
 
-/* If the loop computes an operand of an asynchronous dot, moves the copies ahead (the ops from `first` to `last`)
- * behind the store of this operand. The fence behind the store waits for all copies in flight, so copies that start
- * in front of the fence would lengthen each iteration. Copies only one iteration ahead stay in front of the store:
- * otherwise they would have less time than most copies take. */
+/* If the loop computes an operand of an asynchronous dot and stores it to a buffer, moves the copies ahead
+ * (the ops from `first` to `last`) behind this store. The fence behind the store waits for all copies in
+ * flight, so copies that start in front of the fence would lengthen each iteration. If copies run only one
+ * iteration ahead, they stay in front of the store: behind it, they would have less time than most copies
+ * take. */
 static void copy_behind_store(struct copy_plan *p, struct op *first, const struct op *last)
 {
     struct op *store = p->body->last;
@@ -412,7 +419,7 @@ static void rewrite_whole(struct copy_plan *p, struct value *stage, struct value
 
 /* -- dots in steps -- */
 
-/* Returns the type of operand `role` of one step. */
+/* Returns the type that operand `role` (DOT_a or DOT_b) has in one step. */
 static const struct type *step_type(struct copy_plan *p, int role)
 {
     const struct type *t = op_opnd(p->dot, role)->type;
@@ -430,7 +437,7 @@ static const struct type *step_type(struct copy_plan *p, int role)
     return type_tile(p->module, type_elem(t), 2, shape, layout_intern(p->module, &l));
 }
 
-/* Loads operand `role` of step i from one stage. */
+/* Builds the load of operand `role` of step i from a stage of its ring. */
 static struct value *load_step(struct copy_plan *p, struct builder *b, struct value *stage, int role, int i)
 {
     enum { VECTOR_BYTES = 16 };
@@ -463,8 +470,8 @@ static struct value *build_step(struct copy_plan *p, struct builder *b, struct v
     return op_result(o);
 }
 
-/* Replaces the dot by its steps. `parts` holds the operands of the first step: on entry the operands of this
- * iteration, on return the operands of the next iteration. */
+/* Replaces the dot by its steps. `parts` holds the operands of the first step: on entry of this iteration, on
+ * return of the next iteration. */
 static void rewrite_steps(struct copy_plan *p, struct value *stage, struct value **now, struct value **parts)
 {
     struct builder b = build_before(p->dot);
@@ -555,8 +562,8 @@ static void visit(struct op *o, void *axes)
         rewrite(&p);
 }
 
-/* If the only use of a loaded tile is a transposition, and the result of this transposition goes to dots, transposes
- * the load's addresses and mask instead of the tile. */
+/* If the transposition o is the only user of a loaded tile, and only dots use its result, transposes the
+ * load's addresses and mask instead of the tile. */
 static void transpose_load(struct op *o, void *ctx)
 {
     (void)ctx;

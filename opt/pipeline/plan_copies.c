@@ -10,26 +10,31 @@
  *
  * A load becomes a copy if all of these conditions hold:
  * - The loop is a `for` with dots and a constant step.
- * - Only dots use the tile, directly or through `convert`, `to_shared` and elementwise ops of one operand. A tile with
- *   other uses becomes a copy if shared memory has space for its ring.
- * - The load is not volatile, its elements are not pointers, and masked elements are 0.
+ * - Only dots use the tile, directly or through `convert`, `to_shared` and elementwise ops of one operand. If
+ *   the tile has other uses, shared memory must have space for its ring.
+ * - The load is not volatile, its elements are not pointers, and elements whose mask is false are 0.
  * - The loop writes no memory, or invariant_loads.c has marked the load.
  * - A thread can copy at least 4 bytes with one instruction.
- * - If a producer warp serves the loop and a dot reads the tile from a buffer, nothing else reads the tile.
- * - The loop is not known to be short, or only casts lead from the load to the dot.
+ * - If a producer warp copies tiles for the loop and a dot reads the tile from a buffer, nothing else reads
+ *   the tile.
+ * - If the loop is short (loop_is_short), the tile is not one that only arithmetic reads (is_for_registers).
  * - The addresses and the mask can be computed several iterations ahead: pure ops, and loads that rotate_loads.c has
  *   moved, compute them from the loop's counter and carried values. All these ops together are called the slice.
  *
- * A dot is split into steps if three conditions hold. The loop copies nothing but the dot's two operands. Only
- * conversions load these operands into registers, as fragments of elements with 16 bits or more. The dot takes
- * several instructions along K.
+ * A dot is split into steps, each of which takes one instruction along K, if these conditions hold:
+ * - The loop copies nothing but the dot's two operands.
+ * - Only conversions read the two tiles, and convert them to fragments of elements with 16 bits or more.
+ * - The dot takes several instructions along K.
  *
- * A dot stays in flight while the next iteration's dot starts if three conditions hold. The dot is asynchronous. It
- * reads both operands from rings. The dot's accumulator is large, and the loop only carries this accumulator. A dot
- * can also stay in flight if a producer warp copies one operand, and threads copy the other operand, whose addresses
- * come from memory (rows that a table names). warp_specialize.c lets such a dot start only behind the wait for the
- * previous dot, because the loop stores one operand to a buffer. Where this buffer becomes a view of a ring, the plan
- * moves the wait behind the dot. */
+ * A dot stays in flight while the next iteration's dot starts if these conditions hold:
+ * - The dot is asynchronous, and reads both operands from rings or from buffers outside the loop.
+ * - The dot's accumulator is large, and the loop only carries this accumulator.
+ *
+ * A dot also stays in flight if a producer warp copies one operand and threads copy the other operand,
+ * because the addresses of the other operand come from memory (for example, a table of row numbers). In such
+ * a loop, warp_specialize.c has put the wait for the previous dot in front of the dot, because the loop
+ * stores one operand to a buffer. If this buffer becomes a view of a ring, the plan moves the wait behind the
+ * dot. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "opt/cost.h"
@@ -47,8 +52,8 @@
 /* -- which loads -- */
 
 /* The ops that may be between a load and a dot's operand. BY_CASTS: layout conversions and elementwise ops with one
- * operand. BY_ARITHMETIC: those of op_leads_to_dot. OTHERS: all ops. With OTHERS, the tile need not reach a dot,
- * because the latency of any load delays each iteration. */
+ * operand. BY_ARITHMETIC: the ops for which op_leads_to_dot is true. OTHERS: all ops; then the tile need not
+ * reach a dot, because the latency of any load delays each iteration. */
 enum way { BY_CASTS, BY_ARITHMETIC, OTHERS, WAYS };
 
 static bool passes_on(const struct op *o, enum way way)
@@ -70,10 +75,11 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
     return v->uses != NULL;
 }
 
-/* Returns whether the users of the load compute operands of dots, through ops that `way` permits. With OTHERS, the
- * function returns true for any tile, unless the first use of the tile is the loop's yield. Sets *target to the value
- * whose type decides the layout of the ring. This value is the buffer that an asynchronous dot reads, if there is
- * one; otherwise the converted tile, if all users are conversions; otherwise the loaded tile. */
+/* Returns whether all users of the load compute operands of dots, through ops that `way` permits. With
+ * OTHERS, returns true for any tile that has a use, unless the first use in the list is the loop's yield.
+ * Sets *target to the value whose type decides the layout of the ring. This is the buffer that an
+ * asynchronous dot reads, if there is one. Otherwise it is the converted tile if all users are conversions,
+ * or else the loaded tile. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
@@ -103,8 +109,9 @@ bool tile_goes_to_dots(const struct op *o)
     return goes_to_dots(o, BY_CASTS, &target);
 }
 
-/* Returns the number of elements that a thread can copy with one cp.async. These elements must be in consecutive
- * registers of the load's layout, and consecutive both in global and in shared memory. */
+/* Returns the number of elements that a thread can copy with one cp.async. The layout of the load must assign
+ * these elements to consecutive registers, and the elements must be consecutive both in global and in shared
+ * memory. */
 static int copy_width(const struct axis_table *axes, const struct op *load, const struct layout *ring)
 {
     const struct layout *l = op_result(load)->type->layout;
@@ -211,7 +218,8 @@ static bool is_in_loop_of_dots(const struct op *load)
     return has_dot;
 }
 
-/* Returns whether elementwise ops and transpositions compute v from a dot of the same iteration. */
+/* Returns whether v is the result of a dot, or elementwise ops and transpositions compute v from such a
+ * result. A dot of an earlier iteration does not count. */
 static bool comes_of_dot(const struct value *v, int depth)
 {
     const struct op *o = v->def;
@@ -288,7 +296,7 @@ static bool is_rotated(const struct copy_plan *p, const struct op *o)
     return r && r->uses && value_nuses(r) == 1 && r->uses->user == p->body->last;
 }
 
-/* Adds to the slice the op that computes v, and everything inside the loop that this op uses. Returns false if v
+/* Adds to the slice all ops and carried arguments of the loop from which v is computed. Returns false if v
  * cannot be computed several iterations ahead. */
 static bool add_to_slice(struct copy_plan *p, struct value *v)
 {
@@ -342,8 +350,8 @@ static void find_slice(struct copy_plan *p)
 
 /* -- what the loop contains -- */
 
-/* Returns whether o starts or awaits a dot, uses an mbarrier, or synchronizes a group of warps that has read a
- * ring. Such ops must keep their program order, but they write no memory that loads read. */
+/* Returns whether o starts or awaits a dot, waits or arrives at an mbarrier, or synchronizes a group of warps
+ * that have read a ring. Such ops must keep their program order, but they write no memory that loads read. */
 static bool is_in_order(const struct op *o)
 {
     return starts_dot(o) || o->code == OP_mma_wait || o->code == OP_mbar_wait || o->code == OP_mbar_arrive ||
@@ -364,8 +372,8 @@ static bool is_stage(const struct op *dot, int i)
 }
 
 /* Sets the fields of p that describe the ops of the body. Returns false if the loop has no dot. Returns false also if
- * the loop, or a loop inside it, already has asynchronous copies, because the waits that the rewrite builds would
- * count the groups of those copies too. */
+ * the loop, or a loop inside it, already has asynchronous copies: the waits that the rewrite builds would
+ * also count the groups of these copies. */
 static bool look_at_body(struct copy_plan *p)
 {
     bool has_dot = false, has_copies = false, computes_operands = false;
@@ -403,7 +411,8 @@ static struct op *only_user(const struct value *v)
     return v->uses && !v->uses->next ? v->uses->user : NULL;
 }
 
-/* Finds the one dot that reads both loads, if the dot can be split into steps. */
+/* If the plan copies two tiles, and one dot reads both and can be split into steps, sets p->dot, p->operand
+ * and p->step_k. */
 static void find_steps(struct copy_plan *p)
 {
     if (p->loads.n != 2)
@@ -427,8 +436,9 @@ static void find_steps(struct copy_plan *p)
     p->step_k = g->k;
 }
 
-/* Returns whether the rewrite will replace buffer x, to which a dot's operand is stored, by a view of a ring. The
- * ring, seen through the transpositions between the load and the store, must have the buffer's layout. */
+/* x is the buffer from which a dot reads an operand. Returns whether the rewrite will replace x by a view of
+ * a ring. The view transposes the ring as the ops between the load and the to_shared of x transpose the tile.
+ * It must have the layout of x. */
 static bool becomes_view(const struct copy_plan *p, const struct value *x)
 {
     int order[RANK_MAX] = {0, 1, 2, 3, 4};
@@ -462,9 +472,9 @@ static bool reads_rings(const struct copy_plan *p, const struct op *dot)
     return true;
 }
 
-/* Finds the loop's dot, if the dot can stay in flight while the next dot starts, and if the overlap of dots is
- * faster. The loop must only carry the dot's accumulator, which must be large. The dot must read both operands from
- * rings or from buffers outside the loop. */
+/* Sets p->in_flight to the loop's dot if the dot can stay in flight while the next dot starts, and if this is
+ * faster. The loop must only carry the dot's accumulator, which must be large. The dot must read both
+ * operands from rings or from buffers outside the loop. */
 static void find_carried_dot(struct copy_plan *p)
 {
     struct op *wait = wait_of_carried_dot(p->body);
@@ -476,8 +486,9 @@ static void find_carried_dot(struct copy_plan *p)
     p->wait = p->behind = wait;
 }
 
-/* Finds the wait that warp_specialize.c has built in front of the loop's dot, and the release of the previous dot's
- * stage behind that wait, if both can move behind the dot. */
+/* warp_specialize.c may have built, in front of the loop's dot, the wait for the previous dot and, behind
+ * this wait, the release of the previous dot's stage. Sets p->wait and p->behind to the wait and the release
+ * if both can move behind the dot. */
 static void find_wait_to_move(struct copy_plan *p)
 {
     struct op *dot = NULL;
@@ -501,7 +512,7 @@ struct bytes {
     const struct staged *more; /* a load to copy in addition to p->loads */
 };
 
-/* Returns whether o reads the result of a load that is copied ahead. Such an op will read the ring, so it needs no
+/* Returns whether o reads the result of a load that becomes a copy. Then o will read the ring, and needs no
  * buffer of its own. */
 static bool reads_ring(const struct bytes *x, const struct op *o)
 {
@@ -514,10 +525,10 @@ static int64_t bytes_of(const struct op *o, void *ctx)
     return reads_ring(ctx, o) ? 0 : shared_bytes_of(o);
 }
 
-/* Returns whether the ring of x fits into shared memory, together with all other buffers. The limit is normally the
- * share of a CTA when two CTAs run on an SM. If the other buffers alone exceed this share, or if a producer warp
- * copies operands of dots, the limit is most of the shared memory. If the ring is small, the limit is all shared
- * memory except a reserve for barriers. */
+/* Returns whether the ring of x fits into shared memory, together with all other buffers. If the ring is
+ * small, all shared memory except a reserve for barriers may be used. Otherwise, if the other buffers alone
+ * leave room for only one CTA on an SM, or if a producer warp copies operands of dots, most of the shared
+ * memory may be used. Otherwise two CTAs must fit. */
 static bool has_room(const struct copy_plan *p, const struct staged *x)
 {
     const struct func *f = p->func;
@@ -540,8 +551,8 @@ static const struct type *ring_of(struct copy_plan *p, const struct staged *x, i
     return type_shared(p->module, type_elem(t), t->rank, t->shape, t->layout, nstages);
 }
 
-/* Returns the op through which a dot reads the tile, if the dot's other operand is computed from another dot of the
- * iteration; else NULL. */
+/* Returns the conversion or to_shared through which a dot reads the tile, if the dot's other operand is
+ * computed from another dot of the iteration. Otherwise returns NULL. */
 static struct op *late_read(const struct op *load)
 {
     struct op *read = only_user(op_result(load));
@@ -556,8 +567,8 @@ static struct op *late_read(const struct op *load)
     return comes_of_dot(other, 0) ? read : NULL;
 }
 
-/* Returns the bytes of all rings and of the other buffers if early tiles have `early` buffers, and late tiles have
- * `late` buffers. */
+/* Returns the bytes of all rings and of the other buffers if the rings of late tiles have `late` stages, and
+ * all other rings have `early` stages. */
 static int64_t bytes_with(struct copy_plan *p, int early, int late)
 {
     struct bytes bytes = {.p = p, .more = &p->loads.at[0]};
@@ -567,9 +578,11 @@ static int64_t bytes_with(struct copy_plan *p, int early, int late)
     return sum;
 }
 
-/* Applies if the rings leave room for only one CTA of few warps on an SM. Copies late the tiles that a dot reads
- * together with another dot's result, if two CTAs then fit. The copy runs while the other dot and the arithmetic on
- * its result run. A single CTA leaves memory idle while the CTA starts and ends. */
+/* If only one CTA of at most four warps fits on an SM with the rings as planned, tries to make room for two
+ * CTAs. Two CTAs are faster, because a single CTA leaves memory idle while it starts and ends. Tiles that a
+ * dot reads together with a value computed from another dot (late_read) then become late: the copy of such a
+ * tile runs during the other dot and the arithmetic on its result, and its ring has one stage. All other
+ * rings get two stages. Changes nothing if two CTAs do not fit even so. */
 static void make_room_for_two(struct copy_plan *p)
 {
     enum { EARLY = 2, LATE = 1 };

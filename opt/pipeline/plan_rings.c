@@ -7,16 +7,22 @@
  *       %d = mma_start %s, %t, ...
  *     }
  *
- * A batch is the set of tiles that one block loads for one dot. A ring has the number of stages that the innermost
- * loops around its batches request, or as many as fit into shared memory. If all batches of a ring are outside of
- * loops, the ring has one stage. If inner loops read the tiles, as attention's loop over K and V reads the tile of Q,
- * the ring has at most warp_specialize_outer_stages stages. With two stages, the copy of the next tile overlaps these
- * loops. Two batches share a ring under two conditions. Neither batch is in a loop around the other batch.
- * Corresponding tiles have equal ranks and element types (one batch may have vectors in addition). For example, the
- * two loops of causal attention, with and without a mask, share rings; if one loop has smaller tiles, its tiles use
- * the start of each buffer. A vector from which the loop computes an operand of a dot goes through the ring of the
- * dot's other operand. The plan also says which dots stay in flight, and which readers load a tile into registers
- * instead of reading it from the ring. The plan changes no op. */
+ * A batch is the set of tiles that one block loads for one dot. The copies of a batch fill one stage of a
+ * ring. A vector from which the block computes an operand of a dot belongs to the batch of the dot's other
+ * operand.
+ *
+ * A ring has as many stages as the innermost loops around its batches request, or as many as fit into shared
+ * memory. If all batches of a ring are outside of loops, the ring has one stage. If only inner loops read the
+ * tiles, as attention's loop over K and V reads the tile of Q, the ring has at most
+ * warp_specialize_outer_stages stages. With two stages, the copy of the next tile overlaps these loops.
+ *
+ * Two batches share a ring if two conditions hold. The block of neither batch contains the block of the other
+ * batch. Corresponding tiles have equal ranks and element types (one batch may have vectors in addition). For
+ * example, the two loops of causal attention, with and without a mask, share rings. If one loop has smaller
+ * tiles, these tiles use the start of each buffer.
+ *
+ * The plan also says which dots stay in flight, and which batches have a reader that loads a tile from the
+ * ring into registers. The plan changes no op. */
 #include "opt/pipeline/plan_rings.h"
 
 #include "ir/target/fragments.h"
@@ -36,8 +42,8 @@ bool op_is_before(const struct op *a, const struct op *b)
     return a == b;
 }
 
-/* Returns the first dot that reads take t's buffer. If no dot reads the tile from a buffer, each reader loads it
- * into registers, and the function returns the first reader. */
+/* Returns the first dot that reads the buffer of t. If no dot reads the tile from a buffer, each reader loads
+ * the tile into registers, and the function returns the first reader. */
 static const struct op *dot_for(const struct take *t)
 {
     struct op *first = NULL;
@@ -58,9 +64,9 @@ bool op_leads_to_dot(const struct op *o)
            o->code == OP_expand_dims || o->code == OP_reshape;
 }
 
-/* Sets *last to the last dot of block b whose operand a or b is computed from v in block b. Returns false if v has a
- * user outside the block, or a user that is neither a dot nor an op that leads to one (op_leads_to_dot, trans,
- * to_shared). */
+/* Sets *last to the last dot of block b whose operand a or b is computed from v in block b. Leaves *last as
+ * it is if there is no such dot. Returns false if v, or a value computed from v, has a user outside the
+ * block, or a user that is neither a dot nor an op that leads to one (op_leads_to_dot, trans, to_shared). */
 static bool find_dot_from(const struct value *v, const struct block *b, int depth, const struct op **last)
 {
     if (depth > value_params(v)->pipeline_loops_depth)
@@ -87,8 +93,8 @@ const struct op *dot_computed_from(const struct value *v)
     return find_dot_from(v, v->def->block, 0, &last) ? last : NULL;
 }
 
-/* Sets t->first to the first op in the block of the load that reads v or contains a reader of v. The search continues
- * through transpositions and conversions. */
+/* Sets t->first to the first op in the block of t->load that reads v, or contains in its regions an op that
+ * reads v. A transposition or conversion does not count; its users count instead. */
 static void find_first(struct take *t, const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -130,7 +136,8 @@ static bool is_vector(const struct op *load)
     return op_result(load)->type->rank == 1;
 }
 
-/* Sets the buffer's type. The contiguous dimension comes last, as in the tile of a tensor_load. */
+/* Sets the type of t's buffer. The dimension that is contiguous in memory is the last dimension of the
+ * buffer. Also exchanges t->dim[0] and t->dim[1] if the buffer is transposed for this. */
 static void choose_type(struct ring_plan *p, struct take *t)
 {
     enum { ROWS, COLUMNS };
@@ -179,7 +186,8 @@ static struct batch *batch_with(const struct ring_plan *p, const struct op *load
     return NULL;
 }
 
-/* Returns the batch of the tile that shares its stages with the vector t, or NULL. */
+/* Returns the batch to which the vector t belongs, or NULL. From the vector, the block computes an operand of
+ * a dot; the batch contains the tile that is another operand of this dot. */
 static struct batch *batch_beside(struct ring_plan *p, const struct take *t)
 {
     const struct op *dot = dot_computed_from(op_result(t->load));
@@ -194,7 +202,7 @@ static struct batch *batch_beside(struct ring_plan *p, const struct take *t)
     return NULL;
 }
 
-/* Returns the batch of the block whose tiles the same dot reads, or NULL. */
+/* Returns the batch of block b whose tiles are for the same dot as the tile t, or NULL. */
 static struct batch *batch_of(struct ring_plan *p, const struct take *t, const struct block *b)
 {
     for (int i = 0; i < p->batches.n; i++)
@@ -203,8 +211,10 @@ static struct batch *batch_of(struct ring_plan *p, const struct take *t, const s
     return NULL;
 }
 
-/* Adds to a batch the tile that o stores into a buffer, or that o loads and no op stores into a buffer. A first walk
- * adds the tiles, and a second walk the vectors, which join the batches of tiles. */
+/* Adds a tile to a batch. If o is a to_shared, this is the loaded tile that o stores into a buffer. If o is a
+ * tensor_load, it is the tile of o, provided that no op stores this tile into a buffer. A first walk over the
+ * function adds all tiles except vectors. A second walk adds the vectors, many of which belong to batches of
+ * the first walk. */
 static void note_take(struct op *o, void *ctx)
 {
     struct ring_plan *p = ctx;
@@ -230,10 +240,10 @@ static void note_take(struct op *o, void *ctx)
     g->bytes += (int)buffer_bytes(t.type);
 }
 
-/* Returns whether batch k can use the ring of batch i, which precedes batch k in the program. The buffers of a ring
- * hold the largest tiles of its batches, but tiles of one buffer must have equal elements. One batch may have vectors
- * in addition. Neither batch may be inside the block of the other batch: one batch would hold a stage while the other
- * batch waits for a stage, which is a deadlock. */
+/* Returns whether batch k can use the ring of batch i, which precedes batch k in the plan. A buffer may hold
+ * tiles of different sizes, but they must have the same rank and element type. One batch may have vectors in
+ * addition. The block of neither batch may contain the block of the other batch: one batch would hold a stage
+ * while the other batch waits for a stage, which is a deadlock. */
 static bool can_share(const struct ring_plan *p, int i, int k)
 {
     const struct batch *a = &p->batches.at[i], *b = &p->batches.at[k];
@@ -248,7 +258,7 @@ static bool can_share(const struct ring_plan *p, int i, int k)
     return true;
 }
 
-/* Returns whether batch k can share the ring with all batches that already use the ring. */
+/* Returns whether batch k can share ring number `ring` with all earlier batches that use this ring. */
 static bool ring_takes(const struct ring_plan *p, int ring, int k)
 {
     for (int i = 0; i < k; i++)
@@ -285,8 +295,8 @@ static void choose_rings(struct ring_plan *p)
     }
 }
 
-/* Returns the number of stages that the batch's loop asks for. If the loop is in no other loop, it gets at most one
- * stage for each iteration: further stages would stay empty. */
+/* Returns the number of stages that the loop around the batch asks for. If this loop is in no other loop, the
+ * number is at most the number of iterations: further stages would stay empty. */
 static int stages_asked(const struct ring_plan *p, const struct batch *g)
 {
     const struct params *params = p->func->module->params;
@@ -308,8 +318,9 @@ static bool enters_a_loop(const struct op *o)
     return false;
 }
 
-/* Returns the bytes of the ring that pipeline_loops.c will build for a small tile that a loop loads in addition to
- * the operands of its dots. Returns 0 for larger tiles. */
+/* Returns the bytes of the ring that pipeline_loops.c will build for the tile of `load`, which a loop loads
+ * in addition to the operands of its dots. Returns 0 for tiles of more than warp_specialize_vector_bytes
+ * bytes. */
 static int64_t vector_bytes(const struct ring_plan *p, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -321,7 +332,7 @@ static int64_t vector_bytes(const struct ring_plan *p, const struct op *load)
 
 /* Returns the bytes of shared memory that o needs while the rings are live. A buffer inside a loop, or used by a
  * loop, is live together with the rings, because the next iteration of the loop uses the rings again. Other buffers
- * count as 0, because such buffers can occupy the memory of the rings after its last use. */
+ * count as 0, because they can occupy the memory of the rings after the last use of the rings. */
 static int64_t other_bytes_of(const struct op *o, void *ctx)
 {
     const struct ring_plan *p = ctx;
@@ -336,8 +347,9 @@ static int64_t other_bytes_of(const struct op *o, void *ctx)
     return lives_on ? shared_bytes_of(o) : 0;
 }
 
-/* Sets each ring's number of stages to the number that the loops request, or to the number that fits into shared
- * memory. */
+/* Sets each ring's number of stages to the number that the loops request. If the rings do not fit into shared
+ * memory, takes one stage away from each ring in turn until they fit, but leaves each ring at least one
+ * stage. */
 static void choose_stages(struct ring_plan *p)
 {
     const int64_t room =
@@ -374,8 +386,9 @@ static void choose_stages(struct ring_plan *p)
 
 /* -- the readers of a batch -- */
 
-/* Returns whether a reader of v loads the tile into registers. Every reader does so, except a to_shared whose
- * buffer has the type of a view of the stage. Dimension d of v is dimension by[d] of the tile. */
+/* Returns whether a reader of v will load the tile from the stage into registers. Every reader will, except a
+ * to_shared whose buffer has the type of a view of the stage. Dimension d of v is dimension by[d] of the
+ * tile. */
 static bool goes_into_registers(const struct ring_plan *p, const struct take *t, const struct value *v,
                                 const int *by)
 {
@@ -393,9 +406,9 @@ static bool goes_into_registers(const struct ring_plan *p, const struct take *t,
     return goes;
 }
 
-/* Finds the first reader of the batch, whether readers load a tile into registers, and the wait for a dot that stays
- * in flight. A dot stays in flight if the loop only carries its accumulator, if the ring has several stages, and if
- * no reader loads a tile of the batch into registers. */
+/* Sets the fields `first`, `into_registers` and `wait` of the batch. A dot stays in flight if the loop only
+ * carries its accumulator, if the ring has several stages, and if no reader loads a tile of the batch into
+ * registers. */
 static void look_at_readers(struct ring_plan *p, struct batch *g)
 {
     static const int same[RANK_MAX] = {0, 1, 2, 3, 4};

@@ -2,14 +2,17 @@
 /* producer_slice.c: finds the scalars that the producer warp must compute itself.
  *
  * These scalars are called the slice. The slice consists of the coordinates of copies, the bounds of the loops around
- * the copies, the conditions of early returns, and all values from which these scalars are computed. The producer may
- * load such a scalar from memory itself under two conditions. First, no op of the same program writes memory in front
- * of the load, or in a loop around both the op and the load. Second, the consumers execute writes behind the load
- * only after the producer has executed the load (can_load_twice). In front of the first dot, the second condition
- * holds because the consumers write nothing until the producer is ready, and the producer is ready only behind its
- * last such load. In a loop of dots, the second condition holds because the consumers wait for tiles that the
- * producer copies behind the load. A write does not count if the program returns after it, because that program does
- * not reach the load. */
+ * the copies, the conditions of early returns, and all values from which these scalars are computed.
+ *
+ * If a scalar is loaded from memory, both the consumers and the producer execute the load. Both must load the
+ * same value (can_load_twice). So two conditions must hold:
+ * - No op of the same program writes memory in front of the load. No loop contains both the load and an op
+ *   that writes memory, except the loop over programs. A write does not count if the program returns behind
+ *   it, because that program does not reach the load.
+ * - The consumers execute writes behind the load only after the producer has executed the load. In front of
+ *   the first dot this holds because the consumers write nothing until the producer has executed `ready`,
+ *   which stands behind the last such load. In a loop of dots this holds because the consumers wait for tiles
+ *   that the producer copies behind the load. */
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/pipeline/pipeline.h"
@@ -42,9 +45,10 @@ bool slice_has(struct map *m, const void *key)
 struct look {
     const struct op *load;
     bool passed; /* the walk has visited the load */
-    /* an op in front of the load, or in a loop around both, writes memory; the loop over programs does not count */
+    /* Of the ops in front of the load, and the ops that share a loop with the load (the loop over programs
+     * does not count), one writes memory or may acquire (op_may_acquire). */
     bool written;
-    bool dot; /* such an op is a dot */
+    bool dot; /* one of these ops is a dot */
 };
 
 /* Returns whether a loop contains both a and b. The loop over programs does not count. */
@@ -74,7 +78,7 @@ static bool has_dot_behind(const struct op *o)
     return false;
 }
 
-/* Returns whether both roles load the same value if each of them executes this load. */
+/* Returns whether o is a load that gives the consumers and the producer the same value if both execute it. */
 static bool can_load_twice(const struct op *o)
 {
     struct look l = {.load = o};
@@ -102,9 +106,9 @@ static bool need_bounds(struct map *m, const struct op *loop)
     return need(m, op_opnd(loop, 0)) && need(m, op_opnd(loop, 1)) && need(m, op_opnd(loop, 2));
 }
 
-/* Adds v and all values on which v depends. Returns false if one of these values is a tile or a buffer, or if an op
- * with regions other than `for` computes one of these values. Returns false also if the op that computes a value is
- * neither pure nor a load that can_load_twice allows. */
+/* Adds to the slice v and all values on which v depends. Returns false if one of these values is a tile or a
+ * buffer. Returns false also if one of these values is computed by an op with regions other than `for`, or by
+ * an op that is neither pure nor a load for which can_load_twice is true. */
 static bool need(struct map *m, const struct value *v)
 {
     if (slice_has(m, v))
@@ -153,7 +157,8 @@ bool slice_add_exits(struct map *m, const struct block *b)
     return true;
 }
 
-/* Adds the coordinates of a copy that will replace o, and the bounds of the loops around o. */
+/* Adds to the slice the coordinates `coords` of the copy that will replace o, and the bounds of the loops
+ * around o. */
 static bool add_place(struct map *m, const struct op *o, struct value *const *coords, int ncoords)
 {
     for (int i = 0; i < ncoords; i++)

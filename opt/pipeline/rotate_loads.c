@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rotate_loads.c: moves loads of a loop to the iteration before the iteration that uses the loaded values.
+/* rotate_loads.c: moves loads of a loop one iteration ahead, so that each iteration loads the values that the
+ * next iteration uses.
  *
  *     for %k = %lo to %hi step %s {                  %first = load %p + %lo, %lo < %hi
  *       %g = load %p + %k                            for %k = %lo to %hi step %s carry(%g = %first) {
@@ -8,19 +9,21 @@
  *                                                      yield %next
  *                                                    }
  *
- * Two passes use this rewrite. load_ahead.c moves loads of any tile. pipeline_loops.c copies large tiles to shared
- * memory instead, and moves only loads of scalars, and loads of tiles of indices that take few registers of a thread.
- * In a loop whose dots read only what a producer warp copies, pipeline_loops.c also moves loads of vectors that take
- * few registers, for example scales of rows. A copy of such a vector to shared memory would need a barrier of all
- * consumers in each iteration. The address of a copy may depend on a moved value, for example on the number of a page
- * or of an expert. In this case pipeline_loops.c loads the value one iteration before it starts the copy.
+ * Three passes use this rewrite. load_ahead.c moves loads of any tile. pipeline_loops.c copies large tiles to
+ * shared memory instead, and moves only loads of scalars, and loads of tiles of indices that take few
+ * registers of a thread. In a loop whose dots read only tiles that a producer warp copies, pipeline_loops.c
+ * also moves loads of vectors that take few registers, for example scales of rows. A copy of such a vector to
+ * shared memory would need a barrier of all consumers in each iteration. alternate_dots.c moves the loads of
+ * such vectors by another iteration. The address of a copy may depend on a moved value, for example on the
+ * number of a page or of an expert. In this case pipeline_loops.c loads the value one iteration before it
+ * starts the copy.
  *
- * The figure shows the places of the loads that load_ahead.c moves. A load of a scalar or vector is placed behind the
- * ops that read the value that it replaces (%g), so that ptxas needs no copy from %next to %g.
+ * The figure shows where load_ahead.c puts the moved loads. The other two passes put a moved load behind the
+ * ops that read the value that the load replaces (%g), so that ptxas needs no copy from %next to %g.
  *
  * A load can move if the load is not volatile, and pure ops compute its address, mask and default from the loop's
- * counter and carried values. At least one of these three operands must change in the loop. If the loop writes
- * memory, only loads that are marked as invariant can move. */
+ * counter and carried values. At least one of these three operands must be computed in the loop. If the loop
+ * writes memory, only loads that are marked as invariant can move. */
 #include "opt/pipeline/rotate_loads.h"
 
 #include "opt/passes.h"
@@ -29,7 +32,7 @@
 
 #include <stdlib.h>
 
-enum { LOADS_MOST = 32, ITERATIONS_MOST = 2 /* between a rotated load and its users */ };
+enum { LOADS_MOST = 32, ITERATIONS_MOST = 2 /* between a load that has moved and its users */ };
 
 struct rotation {
     struct module *m;
@@ -41,8 +44,8 @@ struct rotation {
     int n;
 };
 
-/* Returns whether pure ops can compute v from values that are known when an iteration starts. If `next` is true, v
- * means the value that v has in the next iteration. */
+/* Returns whether pure ops can compute v from values that are known when an iteration starts. If `next` is
+ * true, returns whether they can compute, in this iteration, the value that v has in the next iteration. */
 static bool is_known(const struct rotation *r, const struct value *v, bool next, int depth)
 {
     if (!v || value_is_outside(v, r->loop))
@@ -74,8 +77,8 @@ bool fits_ahead(const struct module *m, const struct layout *l)
     return l->nbits[IN_reg] <= log2_floor(m->params->rotate_loads_regs_most);
 }
 
-/* Returns whether a load of v may move, given the type of v and r->which. Tiles of indices are tiles of integers on
- * which the address of another load depends. */
+/* v is the result of a load. Returns whether the load may move, given the type of v and r->which. Tiles of
+ * indices are tiles of integers on which the address of another load depends. */
 static bool is_small(const struct rotation *r, const struct value *v)
 {
     const struct type *t = v->type;
@@ -110,9 +113,10 @@ struct value *load_mask(struct builder *b, struct value *mask, struct value *liv
     return mask ? build_binary(b, OP_and, mask, live) : live;
 }
 
-/* Computes v, with the arguments of the loop's body replaced by their values in `map`. For an argument without a
- * value in `map`, the function computes the value that an iteration yields for the argument. `now` holds the values
- * of the arguments in this iteration. If `now` is NULL, the argument stays as it is. */
+/* Builds ops that compute v with the arguments of the loop's body replaced by their values in `map`. If an
+ * argument has no value in `map`, the argument is replaced by the value that the iteration yields for it;
+ * this value is computed from the arguments' values in `now`. If `now` is NULL, an argument without a value
+ * stays as it is. */
 static struct value *compute(const struct rotation *r, struct builder *b, struct map *map, struct map *now,
                              struct value *v)
 {
@@ -144,7 +148,7 @@ static struct value *load_masked(const struct rotation *r, struct builder *b, st
     return op_result(load);
 }
 
-/* Loads, in front of the loop, the values for the first iteration. */
+/* Builds, in front of the loop, the loads for the first iteration. Sets `first` to the loaded values. */
 static void load_first(const struct rotation *r, struct value **first)
 {
     struct builder b = build_before(r->loop);
@@ -159,7 +163,8 @@ static void load_first(const struct rotation *r, struct value **first)
         first[i] = load_masked(r, &b, &map, NULL, r->loads[i], live);
 }
 
-/* Builds, at the start of an iteration, the loads for the next iteration. */
+/* Builds, at the start of an iteration, the loads for the next iteration. Sets `next` to the loaded
+ * values. */
 static void load_next(const struct rotation *r, struct value **next)
 {
     struct builder b = build_before(r->body->first);
@@ -194,7 +199,8 @@ bool passes_registers(const struct op *o)
     return o->code == OP_splat || op_has(o, FREE);
 }
 
-/* Returns the last op of the body that computes with v, or NULL. */
+/* Returns the last op of the body that computes with v, or NULL. An op that only changes the shape of v does
+ * not count; its users count instead. */
 static struct op *last_reader(const struct block *body, const struct value *v)
 {
     struct op *last = NULL;
@@ -209,9 +215,10 @@ static struct op *last_reader(const struct block *body, const struct value *v)
     return last;
 }
 
-/* Moves a load behind the ops that compute with the value that it replaces, so that the load writes this value's
- * registers. If the load were in front of these ops, ptxas would copy its result to the registers in the same
- * iteration, and the copy would wait for the load. */
+/* Moves a load behind the ops that compute with the carried value that the load replaces, so that the load
+ * can write the registers of the carried value. If the load were in front of these ops, it would write other
+ * registers. ptxas would then copy the result to the registers of the carried value in the same iteration,
+ * and the copy would wait for the load. */
 static void delay(struct op *load)
 {
     const struct value *old = value_replaced_by(load);

@@ -14,34 +14,42 @@
  *     %ds = mul %p, %dp.1                         %dv.1, %p.1 = mma_wait %dv, %p
  *
  * The pass is a list scheduler of whole ops. A segment is a run of ops of one block. Loops and branches with effects,
- * volatile loads, atomics and some other ops (WALL) end a segment. The pass places the dots of a segment one by one.
- * The next dot is the first dot in program order, among those not yet placed, that depends only on waits that are
- * already placed. If there is no such dot, it is the first dot that is not placed yet. In front of each dot, the pass
- * places the ops that the dot needs: first the ops that need no result of a dot in flight, then the other ops. Reads
- * of vectors in shared memory are also placed in front of the dot if their values are used behind the wait for the
- * dot. Each wait is placed directly in front of the first op that needs the wait. Behind each dot, the pass places the
- * stores, copies and other ops with effects that no later dot needs, because they execute while the dot runs. Each
- * wait leaves as many groups pending as dots have started behind the dot for which it waits. If operand a of a dot is
- * in registers, operand a becomes an operand and a result of the wait for this dot, so that the registers keep their
- * values until the dot has ended. (keep_operand_of lists two cases in which this is not necessary.)
+ * volatile loads, atomics and some other ops (WALL) end a segment. The pass chooses a new order for the ops
+ * of a segment, and places one op after the other in this order. A dot is ready if all waits for dots on
+ * which it depends are already placed. The pass always places next the first dot in program order that is
+ * ready and not placed yet. If no dot is ready, it takes the first dot that is not placed yet.
+ * - In front of each dot, the pass places the ops that the dot needs: first the ops that need no result of a
+ *   dot in flight, then the other ops. A wait is placed directly in front of the first op that needs the
+ *   wait.
+ * - Reads of vectors in shared memory are also placed in front of the dot if ops behind the wait for the dot
+ *   use their values.
+ * - Behind each dot, the pass places the stores, copies and other ops with effects that no later dot needs,
+ *   because they execute while the dot runs.
+ * Each wait leaves as many groups pending as dots have started behind the dot for which it waits. If operand
+ * a of a dot is in registers, operand a becomes an operand of the wait for this dot, and the wait returns it
+ * as a result, so that the registers keep their values until the dot has ended. (keep_operand_of lists two
+ * cases in which this is not necessary.)
  *
  * The pass leaves a segment as it is in four cases:
- * - The waits do not fit the segment's dots. The only user of each dot's result must be a wait in the segment. This
- *   wait must leave no dot pending, and must have no other operand. The segment must have no other wait for a dot.
- * - The segment has only one dot. When the pass moved more ops behind such a dot, copies started later and values
- *   lived longer: mixtures of experts and matrix products with block scales became 3 to 25 percent slower.
- * - ptxas would insert a wait in front of arithmetic on registers that a dot of the previous iteration has written
- *   (C7517).
+ * - The waits do not match the segment's dots. The only user of each dot's result must be a wait in the
+ *   segment. This wait must leave no dot pending, and must have no other operand. The segment must have no
+ *   other wait for a dot.
+ * - The segment has only one dot. An earlier version of the pass moved ops behind such a dot. Copies then
+ *   started later and values lived longer: mixtures of experts and matrix products with block scales became 3
+ *   to 25 percent slower.
+ * - In the new order, arithmetic would read, during a dot, registers that a dot of the previous iteration has
+ *   written. ptxas would insert a wait in front of this arithmetic (message C7517).
  * - find_order finds no order in which at most regs_allowed registers are live.
  *
  * A dot that starts early makes accumulators and operands live longer. If these values would need too many registers,
  * the pass starts the next dot in program order instead, behind all ops that precede it in the program.
  *
- * A load for a later iteration stays behind the ops that read the value that it replaces (rotate_loads.c).
+ * A load for a later iteration stays behind the ops that read the carried value that the load replaces
+ * (rotate_loads.c).
  *
- * The function `keeps_order` says which two ops with side effects must keep their order. Waits for mbarriers keep
- * their order among each other and relative to arrivals, so that a producer cannot deadlock. Needs: layouts; all
- * passes that turn loads into copies have run. Leaves: valid SSA. */
+ * The function keeps_order tells which pairs of ops with side effects must keep their order. Waits for
+ * mbarriers keep their order among each other and relative to arrivals, so that a producer cannot deadlock.
+ * Needs: layouts; all passes that turn loads into copies have run. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
@@ -67,6 +75,7 @@ enum effect {
     WALL /* ends a segment */
 };
 
+/* An op of the segment. */
 struct node {
     struct op *op;
     enum effect effect;
@@ -75,15 +84,16 @@ struct node {
     VEC(int) makes, reads;
     bool done;    /* the node is placed */
     bool wanted;  /* mark_wanted has marked the node */
-    bool blocked; /* the node is a wait for a dot that is not placed yet, or depends on such a wait */
-    bool behind;  /* the node is the wait for the dot that mark_behind marks, or depends on this wait */
+    bool blocked; /* the node is a wait for a dot and is not placed yet, or depends on such a wait */
+    bool behind;  /* the node is the wait that mark_behind has marked, or depends on this wait */
 };
 
 /* A value in registers. */
 struct held {
     int regs;
     /* readers: the number of nodes that read the value, plus the number of uses behind the segment. to_come: the
-     * number of readers that are not placed yet; uses behind the segment are never placed. */
+     * number of readers that are not placed yet. Uses behind the segment never count as placed, so a value
+     * with such a use stays live. */
     int readers, to_come;
 };
 
@@ -93,8 +103,8 @@ struct segment {
     VEC(struct node) nodes;
     struct map number; /* from an op to the number of its node, plus 1 */
     VEC(struct held) held;
-    VEC(int) order;
-    int ndots, ctas;
+    VEC(int) order;  /* the numbers of the placed nodes, in their new order */
+    int ndots, ctas; /* ctas: the number of CTAs that should fit on an SM (ctas_wanted) */
     /* live: the registers that are live behind the last placed node; peak: the maximum of `live` so far */
     int live, peak;
 };
@@ -153,9 +163,10 @@ static bool share_buffer(const struct op *a, const struct op *b)
     return false;
 }
 
+/* The copies whose completion the mbarrier `bar` signals, and an op that may read what they copy. */
 struct filling {
     const struct op *bar, *reader;
-    /* known: some copy completes the mbarrier; fills: a copy that completes it fills a buffer that the reader reads */
+    /* known: there is such a copy; fills: such a copy fills a buffer that `reader` reads */
     bool fills, known;
 };
 
@@ -169,7 +180,7 @@ static void note_filling(struct op *o, void *ctx)
         x->fills |= buffer_at(x->reader, i) == buffer_at(o, 0);
 }
 
-/* Returns whether the reader may read a buffer whose copy completes the phase for which `wait` waits. */
+/* Returns whether the reader may read a buffer that is filled by a copy for which `wait` waits. */
 static bool needs_phase(const struct op *wait, const struct op *reader)
 {
     struct filling x = {.bar = buffer_at(wait, 0), .reader = reader};
@@ -184,7 +195,7 @@ static bool may_change(const struct op *load)
     return !op_int(load, ATTR_invariant);
 }
 
-/* Op a precedes op b in the program. Returns whether a must stay in front of b, even if b uses no result of a. */
+/* Op a precedes op b in the program. Returns whether a must stay in front of b because of their effects. */
 static bool keeps_order(const struct node *a, const struct node *b)
 {
     switch (a->effect) {
@@ -222,7 +233,8 @@ static int number_of(const struct segment *s, const struct op *o)
     return at ? (int)(intptr_t)*at - 1 : -1;
 }
 
-/* Adds to the nodes that must precede n all nodes whose results o uses, itself or in its regions. */
+/* Adds to the nodes that must precede n all nodes whose results are used by o or by an op in the regions of
+ * o. */
 static void note_uses(const struct segment *s, struct node *n, const struct op *o)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -319,8 +331,8 @@ static bool has_user_in(const struct map *rest, const struct value *v, const str
     return false;
 }
 
-/* Returns the registers of the values that live through `around`: values that are computed in front of `around`, and
- * used inside or behind `around`. */
+/* Returns the number of registers of the values that live through the op `around`: values that are computed
+ * in front of `around` in its block, and used inside or behind `around`. */
 static int regs_through(const struct segment *s, const struct op *around)
 {
     int regs = 0;
@@ -335,7 +347,8 @@ static int regs_through(const struct segment *s, const struct op *around)
     return regs;
 }
 
-/* Notes that a node reads the held value. `reader` is -1 if code behind the segment reads the value. */
+/* Notes that node number `reader` reads the held value. If `reader` is -1, code behind the segment reads the
+ * value. */
 static void note_reader(struct segment *s, int held, int reader)
 {
     const struct node *n = reader < 0 ? NULL : &s->nodes.at[reader];
@@ -348,9 +361,10 @@ static void note_reader(struct segment *s, int held, int reader)
         VEC_PUSH(s->arena, &s->nodes.at[reader].reads, held);
 }
 
-/* Adds v to the held values, and notes the nodes that read v. `maker` is the node that defines v, or -1 if an op in
- * front of the segment defines v. A dot reads the registers of its operand a until the wait for the dot, so this wait
- * counts as the reader of operand a. */
+/* Adds v to the held values, and notes the nodes that read v. `maker` is the number of the node that defines
+ * v, or -1 if v is defined in front of the segment. `behind` contains the ops behind the segment. A dot reads
+ * the registers of its operand a until it has ended, so the wait for the dot counts as the reader of operand
+ * a. */
 static void hold(struct segment *s, struct value *v, int maker, const struct map *behind)
 {
     const struct block *b = s->nodes.at[0].op->block;
@@ -372,8 +386,8 @@ static void hold(struct segment *s, struct value *v, int maker, const struct map
         s->live += s->held.at[held].regs;
 }
 
-/* Finds the values that take registers anywhere in the segment. A value that lives through a loop around the segment
- * takes registers in the whole segment. */
+/* Finds the values that take registers in the segment, and sets s->live to the registers that are live at its
+ * start. A value that lives through a loop around the segment takes registers in the whole segment. */
 static void find_held(struct segment *s)
 {
     struct op *last = s->nodes.at[s->nodes.n - 1].op;
@@ -397,8 +411,8 @@ static int64_t bytes_of(const struct op *o, void *ctx)
     return shared_bytes_of(o);
 }
 
-/* Returns the number of registers that a thread may use. If the role of the thread has a limit, returns this limit.
- * Otherwise returns the number with which `ctas` CTAs fit on an SM. */
+/* Returns the number of registers that a thread may use: the limit that setmaxnreg sets for the consumers. If
+ * there is no such limit, returns the number with which `ctas` CTAs fit on an SM. */
 static int most_regs(const struct func *f, int ctas)
 {
     const struct op *roles = func_roles(f);
@@ -407,10 +421,11 @@ static int most_regs(const struct func *f, int ctas)
     return given ? given->list[0] : func_regs(f, ctas * threads, true) / REGS_UNIT * REGS_UNIT;
 }
 
-/* Returns the maximum number of registers that may be live. In a CTA of one warpgroup, this number exceeds the
- * registers of a thread by a few. Spilling a few registers costs less time than tensor cores lose while they wait for
- * arithmetic. In a CTA of several warpgroups, another warpgroup uses the tensor cores during this time, so the number
- * leaves registers for values that ptxas adds. */
+/* Returns the largest number of registers that may be live. In a CTA of one warpgroup, this number exceeds
+ * the registers of a thread by a few: spilling a few registers costs less time than the tensor cores lose if
+ * they wait for arithmetic. In a CTA of several warpgroups, another warpgroup uses the tensor cores during
+ * this time. So there the number is smaller than the registers of a thread, which leaves registers for values
+ * that ptxas adds. */
 static int regs_allowed(const struct func *f, int ctas)
 {
     const struct params *p = f->module->params;
@@ -418,7 +433,7 @@ static int regs_allowed(const struct func *f, int ctas)
            (f->num_warps > WARPGROUP_WARPS ? -p->ptxas_spare_regs : p->schedule_dots_spilled_regs);
 }
 
-/* Returns the number of CTAs, one or two, for which an SM has enough shared memory. */
+/* Returns 2 if the shared memory of an SM is sufficient for two CTAs or more, otherwise 1. */
 static int ctas_wanted(const struct func *f)
 {
     return target_ctas(f->target, 0, 0, shared_pressure(f->body, bytes_of, NULL)) > 1 ? 2 : 1;
@@ -426,7 +441,7 @@ static int ctas_wanted(const struct func *f)
 
 /* -- the order -- */
 
-/* Places node i after all nodes that must precede it. */
+/* Places all nodes that must precede node i, and then node i. */
 static void place(struct segment *s, int i)
 {
     struct node *n = &s->nodes.at[i];
@@ -461,7 +476,8 @@ static void unplace(struct segment *s, int n, int peak)
     s->peak = peak;
 }
 
-/* Marks as blocked the waits for dots that are not placed yet, and the nodes that depend on these waits. */
+/* Marks as blocked each node that waits for a dot and is not placed yet, and all nodes that depend on such a
+ * node. */
 static void mark_blocked(struct segment *s)
 {
     for (int i = 0; i < s->nodes.n; i++) {
@@ -538,9 +554,9 @@ static bool is_used_behind(const struct segment *s, const struct value *v)
     return false;
 }
 
-/* Places the reads of vectors in shared memory whose values are first needed behind the wait for the dot. The latency
- * of such a read passes before the dot starts. Between the start and the wait, the read would delay the arithmetic
- * behind the wait. */
+/* Places the reads of vectors in shared memory whose values are used behind the wait for the dot. So the
+ * latency of such a read passes before the dot starts. If the read were between the start of the dot and the
+ * wait, it would delay the arithmetic behind the wait. */
 static void place_vector_reads(struct segment *s, int dot)
 {
     mark_blocked(s);
@@ -555,7 +571,7 @@ static void place_vector_reads(struct segment *s, int dot)
 
 /* Places the ops that the dot needs, and then the dot. The ops that are not blocked come first, then the blocked ops,
  * and last the op that computes the accumulator. A wait is placed directly in front of the first op that depends on
- * the wait. Vectors are read early only if at most `room` registers are live then. */
+ * the wait. Vectors are read early only if at most `room` registers are then live. */
 static void start_dot(struct segment *s, int dot, int room)
 {
     const int acc = accumulator_of(s, &s->nodes.at[dot]);
@@ -575,7 +591,7 @@ static void start_dot(struct segment *s, int dot, int room)
     }
 }
 
-/* Places the ops with effects that are not blocked and that no remaining dot needs. */
+/* Places behind the current dot the ops with effects that are not blocked and that no remaining dot needs. */
 static void place_under_dot(struct segment *s)
 {
     mark_blocked(s);
@@ -587,7 +603,7 @@ static void place_under_dot(struct segment *s)
     }
 }
 
-/* Returns whether o, which is not a dot, reads registers that a dot of the previous iteration has written. */
+/* Returns whether o is not a dot, and reads registers that a dot of the previous iteration has written. */
 static bool reads_carried_sum(const struct op *o)
 {
     const struct op *end = block_terminator(o->block);
@@ -613,8 +629,9 @@ static int place_before_first_dot(struct segment *s)
     return i;
 }
 
-/* Finds an order that starts dots early. Where more than `room` registers would then be live, the function instead
- * starts the next dot in program order, behind all ops that precede this dot. */
+/* Finds an order that starts dots early. If more than `room` registers would be live when a dot starts early,
+ * the function starts the next dot in program order instead, behind all ops that precede that dot in the
+ * program. */
 static void find_order_in(struct segment *s, int room)
 {
     for (int dot; (dot = next_dot(s)) >= 0;) {
@@ -648,7 +665,8 @@ static bool reads_sum_under_dot(const struct segment *s)
 
 /* -- the rewrite -- */
 
-/* Sets the attribute `pending` of each wait: the number of dots that stay in flight. */
+/* Sets the attribute `pending` of each wait for a dot to the number of dots that have started behind this dot
+ * and in front of the wait. */
 static void set_pending(struct segment *s)
 {
     for (int i = 0; i < s->order.n; i++) {
@@ -664,7 +682,7 @@ static void set_pending(struct segment *s)
     }
 }
 
-/* Returns whether another dot, whose wait is behind `wait`, also reads the value `a`. */
+/* Returns whether the value `a` is also an operand of another dot, the wait for which is behind `wait`. */
 static bool is_read_longer(const struct value *a, const struct op *wait)
 {
     for (const struct use *u = a->uses; u; u = u->next)
@@ -675,8 +693,8 @@ static bool is_read_longer(const struct value *a, const struct op *wait)
 }
 
 /* If operand a of the dot is in registers, makes operand a an operand and a result of the wait for the dot, so that
- * these registers keep their values until the wait. The dot stays as it is if the wait is directly behind the dot, or
- * if a later wait keeps the operand anyway. */
+ * these registers keep their values until the wait. This is not necessary if the wait is directly behind the
+ * dot, or if a later wait keeps the operand anyway. */
 static void keep_operand_of(const struct op *dot)
 {
     struct value *a = op_opnd(dot, DOT_a);
@@ -711,7 +729,7 @@ static void rewrite(struct segment *s)
     }
 }
 
-/* Returns the number of registers that are live at most if all nodes keep their program order. */
+/* Returns the largest number of registers that are live at once if all nodes keep their program order. */
 static int peak_in_program_order(struct segment *s)
 {
     const int live = s->live;
@@ -722,10 +740,11 @@ static int peak_in_program_order(struct segment *s)
     return peak;
 }
 
-/* Finds an order for which the allowed registers suffice. If program order already needs more registers than two CTAs
- * on an SM leave, only one CTA runs there anyway, and all its registers are allowed. Dots that start early may leave
- * too few registers for the ops behind them. In this case the function tries again with a lower limit for early dots,
- * so that fewer dots start early. Returns false if there is no such order. */
+/* Finds an order for which the allowed registers suffice. If two CTAs should fit on an SM, but program order
+ * already needs more registers than a thread then has, only one CTA will run on an SM, and a thread may use
+ * the registers that one CTA leaves it. Dots that start early may leave too few registers for the ops behind
+ * them. In this case the function tries again with a lower limit for early dots, so that fewer dots start
+ * early. Returns false if it finds no order. */
 static bool find_order(struct segment *s)
 {
     enum { PARTS = 8 };
@@ -741,6 +760,7 @@ static bool find_order(struct segment *s)
     return false;
 }
 
+/* Rewrites the segment if the pass finds a better order, and starts a new, empty segment. */
 static void end_segment(struct segment *s)
 {
     if (is_closed(s)) {

@@ -2,7 +2,7 @@
 /* warp_specialize.c: moves the copies of operands of dots to a producer warp, which runs ahead of the consumer warps
  * and fills a ring of buffers in shared memory.
  *
- *     for ... {                                  %bar, %buf = ...
+ *     for ... {                                  %buf, %full, %empty = shared_alloc
  *       %a = tensor_load %x, %k map=0            warps { ready
  *       %s = to_shared %a                =>        for ... carry(%stage = 0, %phase = 0) {   the consumers
  *       %d = mma_start %s, ...                       mbar_wait %full[%stage], %phase
@@ -21,18 +21,20 @@
  *                                                }
  *
  * plan_rings.c decides which tiles go through which ring, how many stages a ring has, and which dot stays in flight.
- * %stage is the number of the current stage. Both roles use the ring's stages in program order. All loops around a
- * batch carry the number and the phase of the current stage of the batch's ring. So the ring continues where it
- * stopped when an inner loop starts again, and when the next loop starts. A phase is a parity. A wait for parity 1
- * passes at a new mbarrier, so the producer's first iterations find all stages empty. The producer initializes the
- * mbarriers itself and does not wait for the consumers. The producer's first copies therefore start 600 cycles
- * earlier than behind a barrier of all threads; a matrix product of size 1024 takes 16,000 cycles.
+ * A batch is the set of tiles that the producer copies into one stage together. %stage is the number of the
+ * current stage. %phase is the parity of the mbarrier's phase for which the role waits; it changes when
+ * %stage becomes 0 again. Both roles use the ring's stages in the same order. All loops around a batch carry
+ * the stage and the phase of the batch's ring. So the ring continues where it stopped when an inner loop
+ * starts again, and when the next loop starts. At a new mbarrier, a wait for parity 1 returns at once, so the
+ * producer finds all stages empty at first. The producer initializes the mbarriers itself and does not wait
+ * for the consumers. The producer's first copies therefore start 600 cycles earlier than behind a barrier of
+ * all threads; a matrix product of size 1024 takes 16,000 cycles in all.
  *
- * A dot stays in flight while the next dot starts if three conditions hold. The loop does nothing with the dot's
- * accumulator but carry it. The ring has several stages. No reader loads a tile of the batch into registers. The wait
- * then leaves one dot pending. (If the loop stores an operand of the dot to a buffer, the wait for the previous dot
- * is in front of this store instead.) The consumers release the stage of the previous iteration, and a wait for all
- * dots follows the loop.
+ * A dot stays in flight while the next dot starts if three conditions hold: The loop does nothing with the
+ * dot's accumulator but carry it. The ring has several stages. No reader loads a tile of the batch into
+ * registers. The wait for the dot then leaves one dot pending. The consumers release the stage of the
+ * previous iteration behind this wait, and a wait for the last dot follows the loop. If the loop stores an
+ * operand of the dot to a buffer, the wait for the previous dot is in front of this store instead.
  *
  * producer_slice.c finds the scalars that the producer must compute itself. The producer can follow only `for` loops,
  * not `while` loops; raise_tma_load.c checks this before it makes a tensor_load. */
@@ -55,10 +57,10 @@ struct specialize {
     struct func *func;
     struct arena *arena;
     struct ring_plan plan;
-    struct map copy; /* from each value of the program to the value that the producer has instead */
-    /* the op behind which both roles are ready, or NULL if both roles are ready from the start */
+    struct map copy; /* maps values of the program to the producer's copies of these values */
+    /* the op behind which both roles execute `ready`; NULL: both execute `ready` when they start */
     const struct op *begins;
-    bool is_ready; /* while the producer is built: its code already contains `ready` */
+    bool is_ready; /* while the producer is built: `ready` has already been built on this path */
 };
 
 struct op *func_roles(const struct func *f)
@@ -127,7 +129,7 @@ static struct value *build_stage(struct builder *b, struct value *buf, struct va
     return build_binary(b, OP_shared_stage, buf, stage);
 }
 
-/* Returns whether a stage of take t's buffer has t's type. */
+/* Returns whether the buffer of t has stages of exactly the type of t. */
 static bool is_whole_stage(const struct take *t)
 {
     const struct type *buf = t->buf->type;
@@ -135,7 +137,8 @@ static bool is_whole_stage(const struct take *t)
            buf->layout == t->type->layout;
 }
 
-/* Builds the view of a stage of take t's buffer. The buffer may be larger, because its ring has larger tiles too. */
+/* Builds the view of a stage of t's buffer, with the type of t. The stage may be larger than the view,
+ * because larger tiles use it too. */
 static struct value *build_take(struct builder *b, const struct take *t, struct value *stage)
 {
     return op_result(build_op(b, OP_shared_stage, 2, (struct value *[]){t->buf, stage}, 1, &t->type, 0));
@@ -174,7 +177,7 @@ static bool is_around(const struct specialize *w, const struct op *loop, int rin
 }
 
 /* Returns the last load in the function's outermost block whose value the producer needs, or NULL. The program may
- * write the loaded memory later, so both roles are ready only behind this load. */
+ * write the loaded memory later, so both roles execute `ready` only behind this load. */
 static const struct op *last_load(struct specialize *w)
 {
     const struct op *last = NULL;
@@ -200,8 +203,9 @@ static void begin_role(struct specialize *w, struct builder *b, int phase)
 }
 
 /* A loop carries two values for each ring that is used inside the loop: the number and the phase of the ring's current
- * stage. append() adds the current numbers and phases to the values that enter or leave a loop. accept() makes the
- * arguments or results of the loop the current numbers and phases. */
+ * stage. inside[i] tells whether ring i is used inside the loop. append() writes the current numbers and
+ * phases to x[n], x[n + 1], ... and returns the new n; x holds the values that enter or leave the loop.
+ * accept() makes x[0], x[1], ..., arguments or results of the loop, the current numbers and phases. */
 static int append(struct specialize *w, const bool *inside, struct value **x, int n)
 {
     for (int i = 0; i < w->plan.rings.n; i++)
@@ -230,7 +234,8 @@ static int find_inside(struct specialize *w, const struct op *loop, bool *inside
 }
 
 /* Builds an empty loop with the attributes of `old`. The loop carries nkept values, which start as `init`, and the
- * number and phase of each ring that `inside` marks. */
+ * number and phase of each ring that `inside` marks. In the loop's body, the loop's arguments are the current
+ * numbers and phases. */
 static struct op *build_loop(struct specialize *w, struct builder *b, const struct op *old,
                              struct value *const bounds[3], int nkept, struct value *const *init,
                              const bool *inside, int ninside)
@@ -247,6 +252,8 @@ static struct op *build_loop(struct specialize *w, struct builder *b, const stru
     return loop;
 }
 
+/* Ends the body with a yield of the `kept` values and of the current numbers and phases. Behind the loop, the
+ * loop's results are the current numbers and phases. */
 static void yield_rings(struct specialize *w, struct block *body, int nkept, struct value *const *kept,
                         const bool *inside, struct op *loop, struct loc loc)
 {
@@ -269,8 +276,8 @@ static bool is_or_contains(const struct op *o, const struct op *inner)
     return inner == o || op_is_inside(inner, o);
 }
 
-/* Returns the last op in the block of the batch that reads a buffer of the batch, or that waits for a dot that reads
- * such a buffer. */
+/* Returns the last op in the block of the batch that reads a view of the batch, waits for a dot that reads
+ * such a view, or contains such a reader or wait in its regions. */
 static struct op *last_user(struct specialize *w, const struct batch *g)
 {
     struct op *last = NULL;
@@ -301,6 +308,7 @@ static struct op *wait_behind(struct op *o)
     return last;
 }
 
+/* Builds the release of a stage. If `on` is not NULL, the release has an effect only if `on` is true. */
 static struct op *release(struct builder *b, struct ring *r, struct value *stage, struct value *on)
 {
     struct value *x[] = {build_stage(b, r->empty, stage), on};
@@ -329,10 +337,10 @@ struct op *wait_of_carried_dot(const struct block *body)
     return wait_if_carried(dot);
 }
 
-/* Leaves one dot in flight while the next dot starts. The stage of a dot is released behind the wait for this dot,
- * one iteration later. If the loop computes an operand of the dot, this operand has only one buffer. The wait for the
- * previous dot is then in front of the store to this buffer, and the ops in front of the wait run during the previous
- * dot. */
+/* Leaves the dot of each iteration in flight while the next iteration's dot starts. The stage of a dot is
+ * released one iteration later, behind the wait for this dot. If the loop computes an operand of the dot,
+ * this operand has only one buffer. The wait for the previous dot is then in front of the store to this
+ * buffer, and the ops in front of the wait run during the previous dot. */
 static void leave_one_in_flight(struct batch *g, struct ring *r)
 {
     struct op *loop = g->block->parent, *end = block_terminator(g->block), *wait = g->wait, *put = NULL;
@@ -367,8 +375,8 @@ static bool goes_on(const struct specialize *w, const struct batch *g, const str
     return last != g || loop->block->parent->code == OP_for;
 }
 
-/* Builds, behind the loop, the wait for the last dot, and the release of the stage of this dot. The release has a
- * condition: the loop has run at least once. */
+/* Builds, behind the loop, the wait for the last dot, and the release of the stage of this dot. The release
+ * has the condition that the loop has run at least one iteration. */
 static void end_last_dot(const struct specialize *w, const struct batch *g, struct ring *r, struct op *loop)
 {
     struct op *wait = g->wait;
@@ -395,8 +403,8 @@ void release_by_warps(const struct func *f, const struct value *bar)
 
 /* -- readers of a stage -- */
 
-/* Builds a view of the current stage of take t. Dimension d of the view is dimension by[d] of the tile. Inserts the
- * view behind *at, and sets *at to it. */
+/* Builds, behind *at, a view of the current stage of t's buffer, and sets *at to the op that makes the view.
+ * Dimension d of the view is dimension by[d] of the tile. */
 static struct value *view_stage(struct specialize *w, struct batch *g, const struct take *t, struct op **at,
                                 const int *by)
 {
@@ -414,8 +422,10 @@ static struct value *view_stage(struct specialize *w, struct batch *g, const str
     return op_result(o);
 }
 
-/* Makes the readers of v read the current stage. Dimension d of v is dimension by[d] of the tile. The view of the
- * stage, and the load that readers share, are inserted behind *at. */
+/* Makes the readers of v read the current stage. v is the loaded tile of t or a transposition of this tile:
+ * dimension d of v is dimension by[d] of the tile. Builds, behind *at, a view of the stage and a load that
+ * readers in registers share, and sets *at to the last op built there. The load of a large vector is built in
+ * front of its first reader instead. */
 static void read_stage(struct specialize *w, struct batch *g, struct take *t, struct op **at, struct value *v,
                        const int *by)
 {
@@ -452,6 +462,7 @@ static void read_stage(struct specialize *w, struct batch *g, struct take *t, st
 
 /* -- releases of stages that are read into registers -- */
 
+/* Returns whether v is computed from the tile by ops in the block of the tile. */
 static bool comes_from(const struct value *v, const struct value *tile, int depth)
 {
     const struct op *o = v ? v->def : NULL;
@@ -476,11 +487,13 @@ static struct op *dot_of_stored(const struct op *load)
     return NULL;
 }
 
-/* Returns the dot behind which the data of all loads of the stage have arrived in registers; NULL: there is none. A
- * barrier does not wait for these data. It only keeps the order of accesses by threads. A copy by the producer is no
- * such access, so it may overwrite a stage from which a slow warp still loads: in a state-space scan with tiles of
- * 64x32, 0.02 percent of the elements were wrong. The data have arrived where a thread has stored an operand that it
- * computes from them, and a barrier orders this store before the dot that reads the operand. */
+/* Returns the dot behind which all loads from the stage have written their registers, or NULL if there is no
+ * such dot. Behind this dot the stage can be released. A barrier alone is not sufficient: it orders accesses
+ * of threads, but it does not wait until loads have written their registers. So the producer's copy, which is
+ * no access of a thread, could overwrite a stage from which a slow warp still loads: in a state-space scan
+ * with tiles of 64x32, 0.02 percent of the elements were wrong. But if a thread has stored an operand that it
+ * computes from a loaded tile, the load has written its registers, and a barrier orders this store before the
+ * dot that reads the operand. */
 static struct op *dot_behind_loads(const struct batch *g)
 {
     struct op *last = NULL;
@@ -494,8 +507,8 @@ static struct op *dot_behind_loads(const struct batch *g)
     return last;
 }
 
-/* Builds ops behind which all threads of a warpgroup have the data of their loads, so that one thread may release the
- * stage. */
+/* Builds ops behind which the loads of all threads of a warpgroup have written their registers, so that one
+ * thread may release the stage. */
 static void await_loads(struct builder *b)
 {
     op_set_int(build_op(b, OP_fence_async, 0, NULL, 0, NULL, 0), ATTR_read, 1);
@@ -533,6 +546,8 @@ static void use_ring(struct specialize *w, struct batch *g)
 
 static void use_in_block(struct specialize *w, struct block *block);
 
+/* If the loop uses rings, replaces it by a loop that also carries their numbers and phases, and makes the ops
+ * in it use the rings. */
 static void use_in_loop(struct specialize *w, struct op *old)
 {
     bool *inside = NEW_ARRAY(w->arena, w->plan.rings.n, bool);
@@ -597,8 +612,9 @@ static struct value *copy_of(struct specialize *w, struct value *v)
     return at && *at ? *at : v;
 }
 
-/* Builds the copy of a tile into the current stage of the ring. In front of the first copy into a stage, builds a wait
- * until the stage is empty, and announces the bytes of all copies into the stage. */
+/* Builds the copy of t's tile into the current stage of the ring. In front of the first copy into a stage,
+ * builds a wait until the stage is empty, and announces the bytes of all copies into the stage. Behind the
+ * last copy, advances to the next stage. */
 static void copy_take(struct specialize *w, struct builder *b, struct batch *g, const struct take *t)
 {
     struct ring *r = &w->plan.rings.at[g->ring];
@@ -623,6 +639,8 @@ static void copy_take(struct specialize *w, struct builder *b, struct batch *g, 
 
 static void produce_block(struct specialize *w, struct builder *b, struct block *from);
 
+/* Builds, in the producer's role, the copy of a loop, if rings are used inside it or the producer needs its
+ * values. */
 static void produce_loop(struct specialize *w, struct builder *b, struct op *old)
 {
     bool *inside = NEW_ARRAY(w->arena, w->plan.rings.n, bool);
@@ -707,8 +725,8 @@ static void produce_block(struct specialize *w, struct builder *b, struct block 
 
 /* -- the pass -- */
 
-/* Builds `ready` at the start of each region that ends in an early return. Searches the ops of b in front of
- * `end`. */
+/* Builds `ready` at the start of each region that ends in an early return and belongs to an op of b in front
+ * of `end`. */
 static void make_ready_to_return(struct block *b, const struct op *end)
 {
     for (struct op *o = b->first; o != end; o = o->next)

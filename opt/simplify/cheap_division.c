@@ -9,8 +9,8 @@
  *
  * The dividends are nonnegative. (A signed division has to round toward zero, which would take two to four more
  * instructions.) Let 0 <= x < 2^31 and 2^(k-1) < d <= 2^k. The factor is m = ceil(2^(31+k) / d), which is less than
- * 2^32. Then x m / 2^(31+k) exceeds x / d by less than 1 / d (Granlund and Montgomery, Division by Invariant Integers
- * using Multiplication, 1994).
+ * 2^32. Then x m / 2^(31+k) exceeds x / d by less than 1 / d, so both have the same integer part (Granlund
+ * and Montgomery, Division by Invariant Integers using Multiplication, 1994).
  *
  * A sum or product of nonnegative values is assumed to be nonnegative if it is part of an address: if it
  * overflowed, the program would access memory outside of its arrays. The pass runs late, because other passes
@@ -25,7 +25,7 @@ enum { INT_BITS = 32 };
  * only. */
 static bool is_part_of_address(const struct value *v, int *budget)
 {
-    /* even after a division by 4096, an index that overflowed is about 2^20 elements away from its array */
+    /* even after a division by 4096, an index that overflowed is about 2^20 elements away from the array */
     enum { QUOTIENT_MOST = 4096 };
     int64_t by;
     for (const struct use *u = v->uses; u; u = u->next) {

@@ -49,7 +49,8 @@ static uint64_t hash_opnd(const struct op *o, int i)
     return hash_bytes(&v, sizeof v, 0);
 }
 
-/* If the operands commute, adds their hashes, so that the order of the operands does not affect the sum. */
+/* Hashes an op. If its operands commute, adds their hashes, so that the order of the operands does not
+ * matter. */
 static uint64_t hash_op(const struct op *o)
 {
     uint64_t h = (uint64_t)o->code;

@@ -5,8 +5,9 @@
  *     %v = load %p        =>     store %q, %v
  *     store %q, %v
  *
- * The pass also removes a loop-carried value of a `for` if it is used only to compute its own value for the next
- * iteration. Needs: valid SSA. Leaves: dead ops only if they compute unused values that a `while` carries. */
+ * The pass also removes a value that a `for` carries if the value is used only to compute its own successor
+ * for the next iteration. Needs: valid SSA. Leaves: dead ops only if they compute unused values that a
+ * `while` carries. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 

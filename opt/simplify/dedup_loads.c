@@ -55,7 +55,8 @@ static struct value *kept(const struct dedup *t, struct value *v)
     return at ? *at : v;
 }
 
-/* Builds a tile with the first element of each run of v, and maps v to it. Returns false if v depends on values other
+/* Builds a tile with the first element of each run of v, and maps v to this tile. (A value that is the same
+ * for all elements of a run, such as a scalar, needs no tile.) Returns false if v depends on values other
  * than ranges and scalars. */
 static bool keep_first(struct dedup *t, struct value *v)
 {
@@ -87,6 +88,7 @@ static bool keep_first(struct dedup *t, struct value *v)
     return true;
 }
 
+/* Empties the map of copies. Then maps v to `first` unless `first` is NULL. */
 static void start(struct dedup *t, struct value *v, struct value *first)
 {
     map_init(&t->copy, t->m->scratch);
@@ -120,8 +122,8 @@ static void carry(struct dedup *t, const struct op *load)
     struct value *rest = follows ? kept(t, next) : first;
     loop_yield(more, 1, &rest);
     /* The copies that keep_first has built at the end of the body do not dominate the load, so start() empties the
-     * map. The map keeps only the pointer that the loop carries, and only if the body yields the pointer of the next
-     * iteration. */
+     * map. The map then contains only the pointer that the loop carries, and only if the body yields this
+     * pointer for the next iteration. */
     start(t, op_opnd(load, 0), follows ? first : NULL);
     t->axes = axis_analyse(body->func);
 }

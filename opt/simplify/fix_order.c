@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fix_order.c: in kernels launched with `deterministic`, makes the order of additions of every sum of floats fixed.
- * The order depends only on the source and on the length of the axis. The order does not depend on the number of
- * warps, the layout, the tile's other dimensions, the grid, or promises about the arguments.
+/* fix_order.c: in kernels launched with `deterministic`, fixes the order of additions in every sum of floats.
+ * The order then depends only on the source and on the length of the axis, and not on the number of warps,
+ * the layout, the tile's other dimensions, the grid, or promises about the arguments.
  *
  *     %s = reduce %x axis=1 {add} : 4x8      =>     %p = reshape %x : 16x2x1        bit 0 of the axis
  *                                                   %q = reduce %p axis=1 {add}
@@ -10,9 +10,10 @@
  *                                                   ...                             bit 2
  *
  * Each of these reductions combines two elements, so no layout can change a result. The bits are combined from the
- * lowest to the highest, because in blocked layouts the lowest bits of a row are in registers, the next in lanes,
- * the highest in warps. In a dot's accumulator, registers and warps number bits 0, 3, 4, ... of a row
- * (fragments.c), so these bits are combined first; lanes number bits 1 and 2, which are combined last.
+ * lowest to the highest, because in blocked layouts register bits number the lowest bits of a row, lane bits
+ * the next, and warp bits the highest. In a dot's accumulator, register and warp bits number bits 0, 3, 4,
+ * ... of a row (fragments.c), so these bits are combined first; lane bits number bits 1 and 2, which are
+ * combined last.
  *
  *     %s = scan %x axis=0 {add} : 8          =>     %t = totals of the blocks of 2 and of 4 elements, as above
  *                                                   %b = the total of all elements that precede a block: computed
@@ -24,9 +25,9 @@
  * Code generation can fuse a product and a sum only if both are in the same thread, which depends on the layout. So
  * this pass fuses them, and code generation does not fuse in deterministic kernels. The pass does not change
  * reductions whose result does not depend on the order (integers, minima, maxima). Every matrix instruction adds
- * the products of 16 or 8 elements at once, in ascending order of the inner index. fp8 operands become f16, because
- * the instructions for fp8 add in different ways. If the effect or result of an atomic depends on the order of
- * programs, an error is reported. */
+ * the products of 16 or 8 elements at once, and the instructions of a dot run in ascending order of the inner
+ * index. fp8 operands become f16, because the instructions for fp8 add in different ways. opt_check_order
+ * reports an error if the effect or result of an atomic depends on the order of programs. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
@@ -49,7 +50,8 @@ static struct axis_span span_of(const struct type *t, int axis)
     return s;
 }
 
-/* Sets bits[] to the bits of an axis in the order in which they are combined. */
+/* Sets bits[] to the n bits of an axis in the order in which they are combined. If behind_dot, the elements
+ * are computed from a dot's result, so the lane bits of the accumulator come last. */
 static void order_of_bits(int n, bool behind_dot, int *bits)
 {
     enum { LANE_BIT = 1, LANE_BITS_END = 3 }; /* the bits of a row that lanes hold in the result of an mma */
@@ -245,8 +247,7 @@ static void fix_scan(struct op *o)
 
 /* -- products and sums -- */
 
-/* Returns whether v is a product that only the sum o uses. (If the other summand is a dot's result, the sum is left
- * to legalize_dot, which makes it part of the dot.) */
+/* Returns whether v is a product that only the sum o uses. */
 static bool is_own_product(const struct op *o, const struct value *v)
 {
     return v->def && v->def->code == OP_mul && v->block == o->block && value_nuses(v) == 1;
@@ -257,6 +258,8 @@ static bool is_dot(const struct value *v)
     return v->def && v->def->code == OP_dot;
 }
 
+/* Replaces the sum o by an fma if one summand is a product that only o uses. If the other summand is a dot's
+ * result, the sum stays: legalize_dot makes it part of the dot. */
 static void contract(struct op *o)
 {
     const struct type *t = op_result(o)->type;

@@ -14,7 +14,7 @@
  *     x * 0).
  *   - Multiplications and divisions of integers by powers of two become shifts and masks; divisions of floats by
  *     powers of two become multiplications.
- *   - A remainder drops a summand that its divisor divides, if no summand is negative.
+ *   - A remainder of a sum drops a summand that is a multiple of the divisor, if no summand is negative.
  *   - A constant operand of a commutative op moves to the right, (x op c) op d becomes x op (c op d), and x - c
  *     becomes x + -c.
  *   - A subtraction that involves a product becomes an addition, so that fma can compute it.
@@ -23,12 +23,14 @@
  *     same way.
  *   - A comparison that the operands' bounds decide (value_range.h) becomes a constant, and a mask that is constant
  *     for all elements disappears.
- *   - `and` of two comparisons of an integer with constants becomes false if one comparison rules out the other, and
- *     becomes one of the two if it implies the other. Nested selects by the same condition become one select.
+ *   - `and` of two comparisons of an integer with constants becomes false if one comparison rules out the
+ *     other. If one comparison implies the other, the `and` becomes this comparison. Nested selects by the
+ *     same condition become one select.
  *   - A comparison of sign-extended elements with a scalar becomes a comparison of the narrow elements, if the narrow
  *     elements are not negative.
- *   - An `if` with a constant condition becomes the region that it selects, and a `for` without iterations becomes
- *     its initial values. A sum over x + 0 becomes the sum over x, plus 0.
+ *   - An `if` with a constant condition becomes the region that it selects, a `for` without iterations
+ *     becomes its initial values, and a `for` of one iteration becomes its body. A sum over x + 0 becomes the
+ *     sum over x, plus 0.
  *
  * One walk in program order visits operands before their uses, and also visits the ops that a rule builds. The walk
  * terminates, because each rule decreases a tuple of counts in lexicographic order. The counts are: ops in regions
@@ -335,7 +337,8 @@ static struct value *negation(struct builder *b, const struct op *o)
     return inner ? op_opnd(inner, 0) : NULL;
 }
 
-/* Builds -x. If x is a broadcast or splat, negates its operand, which has fewer elements. */
+/* Builds -x. If a splat, broadcast or expand_dims defines x, negates the operand of this op, which is often
+ * smaller. */
 static struct value *build_negative(struct builder *b, struct value *x)
 {
     uint64_t bits;
@@ -522,7 +525,8 @@ static struct value *choice(struct builder *b, const struct op *o)
         return x;
     if (const_bits(c, &bits))
         return bits ? x : y;
-    /* if y is such a select, no rewrite: `select c, y + x, y` would no longer be an addition under a predicate */
+    /* a select by c in y stays: codegen turns `select c, y + x, y` into an addition under a predicate, and
+     * rewriting the last operand would prevent this */
     if (def_if(x, OP_select) && op_opnd(x->def, 0) == c)
         return build_select(b, c, op_opnd(x->def, 1), y);
     if (x->type != c->type)
@@ -810,8 +814,9 @@ static void find_dot(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_dot;
 }
 
-/* Drops a loop that runs no iteration, and replaces a loop that runs one iteration by its body. Keeps a loop with
- * dots that writes no memory, because other passes overlap its loads with the dots of the next program. */
+/* Drops a loop that runs no iteration, and replaces a loop that runs one iteration by its body. Keeps a loop
+ * of one iteration if it has dots and writes no memory, because other passes overlap its loads with the dots
+ * of the next program. */
 static bool settle_loop(struct op *o)
 {
     int64_t lo, hi, step;
@@ -874,8 +879,8 @@ static struct value *without_axis(struct builder *b, const struct value *c, int 
     return build_reshape(b, x, t->rank, t->shape);
 }
 
-/* Rewrites sum(select c, x, 0) as select c, sum(x), 0, if c has equal values along the axis. The result has one
- * select instead of one for each element, and lets fma sum products in x. */
+/* Rewrites sum(select c, x, 0) as select c, sum(x), 0, if c has equal values along the axis. Then one select
+ * suffices for all elements along the axis, and fma can sum products in x. */
 static bool take_choice_out(struct op *o)
 {
     const struct op *choice = is_sum(o) ? op_opnd(o, 0)->def : NULL;

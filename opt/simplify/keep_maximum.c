@@ -20,17 +20,17 @@
  *
  * In exact arithmetic, the results do not depend on the number that is used as the maximum (maximum_weights.c checks
  * this; a value of the loop that depends on the choice of this number is said to have a weight). So only the range of
- * floats limits the choice: the loop keeps %m as long as no sum of a row's exponentials exceeds 2^slack, and computes
- * the new maximum otherwise. If a sum is inf or NaN, the comparison is false, and the loop computes the new maximum.
- * The comparison is false in the first iteration, where %m is -inf, for rows whose elements have all been masked so
- * far, and for rows with a NaN.
+ * floats limits the choice: the loop keeps %m as long as no sum of a row's exponentials exceeds 2^slack
+ * (keep_maximum_slack), and computes the new maximum otherwise. If a sum is inf or NaN, the comparison is
+ * false too, so the loop computes the new maximum. This happens in three cases: in the first iteration, in
+ * which %m is -inf; if all elements of a row have been masked so far; and if a row contains a NaN.
  *
  * The vote needs no sum over lanes: each lane compares the sum of its own elements. If the loop only accumulates
  * the sums of rows, as in %l above, it carries a partial sum for each lane, and the partial sums are added after
  * the loop.
  *
- * If registers are too few for two operands of the dot (converts_later), the branch yields the exponentials as f32, and
- * their conversion stays behind the branch.
+ * If a thread has too few registers for two operands of the dot (converts_later), the branch yields the
+ * exponentials as f32, and their conversion stays behind the branch.
  *
  * Each warp decides for its own rows, so a row must not span several warps. Needs: layouts. Leaves: unused ops. */
 #include <math.h>
@@ -112,7 +112,8 @@ static bool rows_in_warps(const struct op *o)
     return l != NULL;
 }
 
-/* Finds the ops that depend on the maximum, and the sum by which the loop decides whether to keep the maximum. */
+/* Finds the ops that depend on the maximum, and the sum by which the loop decides whether to keep the
+ * maximum. Returns false if there is not exactly one such sum, or if its rows span several warps. */
 static bool find_sum(struct keeping *k)
 {
     put(&k->depends, k->m.max);
@@ -144,7 +145,7 @@ static bool rescales(const struct keeping *k, const struct op *o)
     return false;
 }
 
-/* Returns whether all users of o are in m, or, if `inside` is false, no user. */
+/* If `inside`, returns whether all users of o are in m; otherwise, whether no user of o is in m. */
 static bool only_used(const struct op *o, const struct map *m, bool inside)
 {
     for (int i = 0; i < o->nresults; i++)
@@ -160,9 +161,10 @@ bool needs_other_warps(const struct op *o)
            o->code == OP_scan || o->code == OP_gather || o->code == OP_histogram;
 }
 
-/* Returns whether o, which converts the exponentials to a dot's operand, stays behind the branch. In the branch, the
- * loop of overlap_dots.c needs registers for a second operand, while the dot of the previous iteration reads the first.
- * Behind the branch, the conversion can run under the next dot. */
+/* Returns whether o converts the exponentials to a dot's operand, and should stay behind the branch. If the
+ * conversion is in the branch, the loop that overlap_dots.c builds needs registers for a second operand,
+ * because the dot of the previous iteration still reads the first. Behind the branch, the conversion can run
+ * while the next dot runs. */
 static bool converts_later(const struct op *o)
 {
     enum { CONSUMER };
@@ -180,7 +182,8 @@ static bool converts_later(const struct op *o)
 }
 
 /* Chooses the ops that move into the branch: the ops that depend on the maximum and on no other carried value with
- * a weight, and the ops that only these ops use. */
+ * a weight, and the ops before the maximum that compute operands only for these ops. Returns false if the
+ * maximum or the sum cannot move. */
 static bool choose_ops(struct keeping *k)
 {
     for (struct op *o = k->m.max; o != k->body->last; o = o->next)
@@ -202,7 +205,8 @@ static bool choose_ops(struct keeping *k)
 }
 
 /* Returns whether v is a difference of the old and the new maximum, possibly times a factor, so that the
- * exponential of v is 1 if the two maxima are equal. */
+ * exponential of v is 1 if the two maxima are equal. If is_factor, v may also be such a factor: a value that
+ * does not depend on the maximum. */
 static bool is_ratio(const struct keeping *k, const struct value *v, bool is_factor)
 {
     const struct op *o = v->def;
@@ -270,8 +274,8 @@ static void find_out(struct keeping *k)
 
 /* -- the rewrite -- */
 
-/* Builds a copy of o. If o adds to a product that does not depend on the maximum, builds one fma, so that the
- * product need not stay in registers for the other arm of the branch. */
+/* Builds a copy of o. If o adds to a product, or subtracts from a product, builds one fma instead, so that
+ * the product need not stay in registers for both arms of the branch. */
 static void copy_op(struct builder *b, const struct op *o, struct map *map)
 {
     const bool fuses = (o->code == OP_add || o->code == OP_sub) && b->func->fp_fusion &&
@@ -288,7 +292,8 @@ static void copy_op(struct builder *b, const struct op *o, struct map *map)
     *map_at_ptr(map, op_result(o)) = build_fma(b, x, y, z);
 }
 
-/* Builds copies, at b, of v and of the ops that compute it, except those that `map` already contains. */
+/* Builds copies, at b, of the ops of the branch that compute v, except the ops that `map` already maps to
+ * copies. Returns the copy of v, or v itself if no op of the branch defines v. */
 static struct value *copy_for(struct keeping *k, struct builder *b, struct value *v, struct map *map)
 {
     if (map_get_ptr(map, v))
@@ -301,7 +306,8 @@ static struct value *copy_for(struct keeping *k, struct builder *b, struct value
     return value_mapped(map, v);
 }
 
-/* Builds, before op `at`, the decision whether all rows of the warp keep their maxima. */
+/* Builds, before op `at`, an i1 that is 1 if all rows of the warp keep their maxima. Adds to `kept` the
+ * copies that it builds for the arm in which the maxima are kept. */
 static struct value *build_decision(struct keeping *k, struct op *at, struct map *kept)
 {
     struct builder b = build_before(at);
@@ -348,7 +354,8 @@ static bool repeats_one(const struct keeping *k, const struct value *v)
     return repeats && is_one(k, behind_shapes(v));
 }
 
-/* Moves the ops that depend on the maximum, but are not in the branch, to after the branch. */
+/* Moves the ops before k->place that depend on the maximum, but are not in the branch, to after the
+ * branch. */
 static void move_behind(struct keeping *k)
 {
     for (struct op *next, *o = k->m.max; o != k->place; o = next) {
@@ -451,7 +458,8 @@ static struct value *sum_like(struct builder *b, const struct op *sum, struct va
  *     %u = add (mul %l, %a), %r                    %u = add (mul %l, (broadcast %a)), %r
  *                                                  after the loop: %s = reduce %l axis=1 {add} : 128
  *
- * Each lane starts with an equal part of the initial value. Returns the new loop, or NULL. */
+ * Each lane starts with an equal part of the initial value. Returns the new loop, or NULL if the loop does
+ * not carry the sum in this form. */
 static struct op *add_lanes_later(const struct keeping *k)
 {
     struct recurrence r;

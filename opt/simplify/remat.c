@@ -46,8 +46,8 @@ static void set_part(struct remat *a, const struct op *o, int part)
 
 /* -- which values can be rematerialized -- */
 
-/* Returns whether o is cheap to recompute. An exponential counts as cheap only if its tile takes more than 1 /
- * remat_exp_part of a thread's registers. */
+/* Returns whether o is cheap to recompute. An exponential counts as cheap only if its result takes more than
+ * 1 / remat_exp_part of a thread's registers. */
 static bool is_cheap(const struct remat *a, const struct op *o)
 {
     switch (o->code) {
@@ -178,9 +178,9 @@ static bool is_kept_over(const struct remat *a, const struct value *v, int part)
     return false;
 }
 
-/* The bits that each thread keeps live across the end of a part. bits: all values. row_bits: the 16-bit floats from
- * which some of these values can be rematerialized. least_bits: row_bits, and the values that cannot be
- * rematerialized. */
+/* How many bits each thread keeps live across the end of a part. bits: without rematerialization. row_bits:
+ * only the 16-bit floats from which values can be rematerialized. least_bits: with rematerialization, which
+ * keeps row_bits and the values that cannot be rematerialized. */
 struct kept {
     int bits, row_bits;
     int least_bits;
@@ -213,8 +213,8 @@ static int programs_keeping(const struct remat *a, int bits)
 }
 
 /* Returns whether all values can stay live, because rematerialization does not help at the end of any part.
- * Rematerialization helps if the programs that fit on an SM do not have enough bytes of rows in flight, and if more
- * programs fit with rematerialization. */
+ * Rematerialization helps if the programs that fit on an SM without it do not have enough bytes of rows in
+ * flight, and if more programs fit with it. */
 static bool has_room(const struct remat *a, int nparts)
 {
     for (int part = 0; part < nparts - 1; part++) {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* simplify.h: the passes of this folder remove ops or replace ops by cheaper ops, without changing results. In
- * reading order: fold.c (constants and identities), cse.c, licm.c, dce.c, sink.c; unroll.c, single_trip_loops.c and
- * dedup_loads.c, which rewrite loops and loads of traced functions; fix_order.c (deterministic kernels);
- * keep_maximum.c (kernels with fp_reassoc) and skip_rescaling.c, for online softmax; cheap_division.c, which runs
- * late; remat.c, which runs on scheduled functions. Below are the functions that passes of other folders call too. */
+/* simplify.h: the passes of this folder remove ops or replace ops by cheaper ops. They do not change results,
+ * except the rounding in kernels with `deterministic` or `fp_reassoc`. Reading order: fold.c (constants and
+ * identities), cse.c, licm.c, dce.c, sink.c; unroll.c, single_trip_loops.c and dedup_loads.c, which rewrite
+ * loops and loads of traced functions; fix_order.c (deterministic kernels); keep_maximum.c (kernels with
+ * fp_reassoc) and skip_rescaling.c, for online softmax; cheap_division.c, which runs late; remat.c, which
+ * runs on scheduled functions. In the head of a pass, `Needs` says what must hold before the pass, and
+ * `Leaves` what the pass leaves behind for later passes. This header declares the functions that other files
+ * call too. */
 #ifndef NESO_OPT_SIMPLIFY_SIMPLIFY_H
 #define NESO_OPT_SIMPLIFY_SIMPLIFY_H
 
@@ -37,7 +40,8 @@ void loop_inline(struct op *loop); /* replaces a loop by the body of its first i
 
 /* -- skip_rescaling.c -- */
 bool is_cheap_shape(const struct op *o); /* whether o only repeats elements or adds a dimension */
-/* Returns the value from which such ops (is_cheap_shape) compute v. */
+/* Returns the value from which ops of this kind (is_cheap_shape) compute v; v itself if another op computes
+ * v. */
 const struct value *behind_shapes(const struct value *v);
 /* Moves the product `mul` into the second arm of a branch. The first arm, which runs if `keep` is true, yields the
  * other factor instead, because operand `side` is then 1. */
@@ -48,7 +52,8 @@ void skip_product(struct op *mul, int side, struct value *keep);
 bool loop_trips(const struct op *loop, int64_t *trips);
 /* Builds a new loop before `loop`, and returns the new loop. An iteration of the new loop runs `factor` iterations of
  * `loop`. Then `loop` runs the remaining iterations, or is erased if constant bounds show that none remain. If
- * constant bounds show that `loop` runs fewer than `factor` iterations, returns `loop` unchanged. */
+ * constant bounds show that `loop` runs fewer than `factor` iterations, builds nothing and returns `loop`.
+ * Removes the attribute `unroll` of `loop` in any case. */
 struct op *loop_unroll(struct op *loop, int64_t factor);
 
 #endif

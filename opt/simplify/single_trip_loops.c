@@ -17,7 +17,8 @@
  * fallback kernel, which is compiled without this pass.
  *
  * The other loads of these loops (for example of weights) move to directly after the first load of a shared tile,
- * as far as registers allow. All loads are then in flight together, instead of starting after each reduction.
+ * as far as registers allow. All loads are then in flight together; otherwise each would start only after the
+ * reduction before it.
  *
  * The pass does not change kernels with dots: in such kernels, copies by tensor maps are faster, and they need other
  * guards. The pass does not change kernels during which other programs may change memory (atomics, volatile loads,
@@ -164,8 +165,8 @@ static bool guard_single_trip(struct single_trip *x, const struct op *loop)
 
 /* -- which loads share a tile -- */
 
-/* Returns whether the kernel may write to the tile between two loads of it, `first` and `load`, even if the guards hold
- * that this function adds. */
+/* Returns whether the kernel may write to the tile between `first` and `load`, two loads of this tile. If
+ * guards can exclude such a write, adds the guards and returns false. */
 static bool may_have_changed(struct single_trip *x, const struct op *first, const struct op *load)
 {
     struct access a;
@@ -215,9 +216,10 @@ static int registers_most(const struct func *f, int percent)
 
 /* Returns how many registers a shared tile takes between the loops. Elements narrower than 32 bits take a whole
  * register each, because arithmetic needs them in this form. But 16-bit floats stay packed, two in a register,
- * because remat.c repeats their conversion for each op that uses them. Shared tiles may take a quarter of a
- * thread's registers: the code between the loops computes two more tiles of that size, and addresses and masks need
- * registers too. A spill would cost more than a second load from a cache. */
+ * because remat.c repeats their conversion for each op that uses them. Shared tiles may take only a quarter
+ * of a thread's registers (single_trip_loops_kept_percent): the code between the loops computes two more
+ * tiles of that size, and addresses and masks need registers too. A spill would cost more than a second load
+ * from a cache. */
 static int registers_kept(const struct func *f, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -273,15 +275,16 @@ static bool is_early(struct single_trip *x, const struct value *v, const struct 
     return true;
 }
 
-/* Finds the first op that may end the program: a nested return or an assert. Loads must not move from after this op
- * to before it. */
+/* Notes whether an op may end the program early: a nested return or an assert. Loads must not move from after
+ * such an op to before it. */
 static void find_end(struct op *o, void *ctx)
 {
     *(bool *)ctx |= (o->code == OP_return && o->block->parent) || o->code == OP_assert;
 }
 
-/* Reserves the registers of shared tiles first. Then moves the other loads, in program order, after the first load
- * of a shared tile, as long as registers remain. */
+/* Reserves the registers of shared tiles first. Then moves the other loads, in program order, to after the
+ * first load of a shared tile, as long as registers remain. Moves no load if the program may end early
+ * (find_end). */
 static void load_early(struct single_trip *x)
 {
     struct op *last = NULL;

@@ -81,7 +81,8 @@ static bool lives_in_loop(const struct value *v, const struct block *b)
     return (v->def ? v->def->block : v->block) != b || (!v->def && v->index == 0 && loop->code == OP_for);
 }
 
-/* Returns whether v is live throughout all loops before `user` anyway, because `user` or a later op uses it. */
+/* Returns whether v is live throughout all loops before `user` anyway, because an op after the last of these
+ * loops uses v, or because v is live throughout a loop that contains `user`. */
 static bool is_kept_for(const struct sink *s, const struct value *v, const struct op *user)
 {
     if (lives_in_loop(v, user->block))
@@ -138,8 +139,8 @@ static bool waits_for_others(struct op *loop)
 }
 
 /* Returns whether an op may move to before `wait`, a wait for a dot. If the dot reads operand a from registers, the
- * moved op must not take these registers before the wait. It cannot if operand a is also an operand of the wait. If
- * the dot reads operand a from shared memory, there are no such registers. */
+ * moved op must not take these registers before the wait. They stay live if operand a is also an operand of
+ * the wait. If the dot reads operand a from shared memory, there are no such registers. */
 static bool keeps_operand(const struct op *wait)
 {
     const struct op *dot = op_opnd(wait, 0)->def;
@@ -231,7 +232,8 @@ static void sink_numbers(struct sink *s, struct block *b)
     }
 }
 
-/* Returns whether a dot is still in flight after a loop of this block. */
+/* Returns whether a dot is still in flight after a loop of this block: whether a wait for a dot follows the
+ * loop. */
 static bool ends_with_wait(const struct block *b)
 {
     const struct op *loop = NULL;

@@ -10,10 +10,12 @@
  *     }                                              yield %n, %d
  *                                                  }
  *
- * A row's factor is exactly 1 if its maximum has not changed, and x * 1 = x for every x, so results do not change. The
- * more blocks of scores a row has behind it, the less often a block changes its maximum. A warp has 16 rows. If scores
- * are random, all their maxima stay as they are in a third of the first 32 blocks, and in two thirds of the first
- * 128. Times of attention forward on an H200, with 128 x 128 tiles in 8 warps, us:
+ * A row's factor is exactly 1 if the row's maximum has not changed, and x * 1 = x for every x, so results do
+ * not change. The more blocks of scores the loop has processed, the less often a block changes the maximum of
+ * a row. A warp has 16 rows. If scores are random, no maximum of these 16 rows changes in a third of the
+ * first 32 blocks, and in two thirds of the first 128 blocks. Times of attention forward on an H200, in us,
+ * with 128 x 128 tiles in 8 warps, if the accumulator is rescaled always and if it is rescaled only where
+ * maxima change:
  *
  *     heads x rows, D                 always   where maxima change
  *     128 x 4096, 64                    1272                  1250
@@ -22,8 +24,8 @@
  *     32 x 16384, 128                   7296                  7144
  *     128 x 4096, 128, causal           1036                  1014
  *
- * The pass looks at the accumulators of asynchronous dots in `for` loops. A factor must be an exponential of the change
- * of a carried value: of a difference between the value's old and new contents. Needs: layouts. */
+ * The pass looks at the accumulators of asynchronous dots in `for` loops. A factor must be an exponential of
+ * the difference between a carried value's old and new contents. Needs: layouts. */
 #include "ir/support/map.h"
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
@@ -63,8 +65,8 @@ void skip_product(struct op *mul, int side, struct value *keep)
     op_erase(mul);
 }
 
-/* Returns whether x is a value that the loop carries, and y is what its body yields for it. Both may be multiplied by
- * the same factor. */
+/* Returns whether x is a value that the loop carries, and y is the value that the body yields for the next
+ * iteration. Both may be multiplied by the same factor. */
 static bool is_old_and_new(const struct block *body, const struct value *x, const struct value *y)
 {
     if (x->def && y->def && x->def->code == OP_mul && y->def->code == OP_mul)
@@ -95,8 +97,8 @@ static bool is_change(const struct block *body, const struct value *v)
     return is_old_and_new(body, x, y) || is_old_and_new(body, y, x);
 }
 
-/* Returns the factor of operand `side` of the product, if this operand repeats the factor in many registers, and if
- * the factor is an exponential of the change of a carried value. Otherwise returns NULL. */
+/* Returns the factor that operand `side` of the product repeats in many registers, if the factor is an
+ * exponential of the change of a carried value (is_change). Otherwise returns NULL. */
 static struct value *factor_of(const struct op *mul, int side)
 {
     const struct value *v = behind_shapes(op_opnd(mul, side));
@@ -108,7 +110,7 @@ static struct value *factor_of(const struct op *mul, int side)
     return op_result(v->def);
 }
 
-/* Builds the vote of a warp behind the factor: whether all its elements are 1. */
+/* Builds, after the op that computes the factor, a warp's vote: 1 if all elements of the factor are 1. */
 static struct value *build_vote(struct value *factor)
 {
     struct builder b = build_after(factor->def);

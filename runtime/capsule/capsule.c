@@ -4,8 +4,8 @@
  *     args ─► the memory to which they point ─► copy ─► launch, wait ─► fault?  ─► capsule: fault
  *                                                              └──► copy again ─► capsule: result
  *
- * Each launch has its own copies, so any thread may launch. If the context wants a capsule, memory is copied before
- * the launch, because a GPU's memory cannot be read after a fault. */
+ * Each launch has its own copies, so any thread may launch. Even if only failed launches get capsules, memory
+ * is copied before every launch, because a GPU's memory cannot be read after a fault. */
 #include "runtime/capsule/capsule.h"
 
 #include <stdio.h>
@@ -86,7 +86,8 @@ static bool copy_memory(struct taking *x, uint64_t base, uint64_t bytes, unsigne
     return *to && d->class->read(d, *to, base, bytes, x->launch->stream, &f);
 }
 
-/* Lists arguments and buffers, and copies the current contents of the buffers. */
+/* Lists the arguments and buffers, and copies the contents that the buffers have now. Returns false if this
+ * is impossible. */
 static bool take_memory(struct taking *x)
 {
     const struct neso_kernel *k = x->kernel;
@@ -181,8 +182,8 @@ static bool note_result(struct taking *x)
     return true;
 }
 
-/* Launches and waits. Then calls `give` with a capsule if the launch ended with a fault (is_fault), or if it
- * succeeded and `always` is true. */
+/* Launches, and waits for the launch. Then calls `give` with a capsule if the launch ended with a fault
+ * (is_fault), or if the launch succeeded and `always` is true. Returns whether the launch succeeded. */
 static bool launch_and_give(struct taking *x, bool always, give_fn *give, void *user, struct fault *f)
 {
     struct device *d = x->kernel->device;

@@ -10,10 +10,12 @@
  *     buffer 4096 0 1 X                 bytes, skew, 1 if the contents after the launch are known; coded memory follows
  *     sum 9f86...                       SHA-256 of all preceding bytes
  *
- * Memory is coded as a list of runs. A run begins with the number 4 * length + kind in LEB128: each byte has 7 bits of
- * the number, the lowest bits first, and only the last byte is below 128. The run's data follow: nothing for zeros,
- * the bytes for a literal, and the repeated 8 bytes for a repetition. The memory after the launch is stored as its XOR
- * with the memory before, so bytes that the launch did not change become zeros, which need almost no space. */
+ * Memory is coded as a list of runs. A run begins with the number 4 * length + kind, where the length is in
+ * bytes and the kind is an enum run. The number is in LEB128: each byte has 7 bits of the number, the lowest
+ * bits first, and only the last byte is below 128. The run's data follow: nothing for zeros, the bytes for a
+ * literal, and the repeated 8 bytes for a repetition. The memory after the launch is stored as its XOR with
+ * the memory before the launch. So bytes that the launch did not change become zeros, which need almost no
+ * space. */
 #include "runtime/capsule/capsule.h"
 
 #include <stddef.h>
@@ -213,7 +215,7 @@ neso_status neso_capsule_write(neso_context *context, const neso_capsule *capsul
 
 /* -- reading -- */
 
-/* A capsule that was read from a file. Its memory is the arena of a module that exists only for the capsule. */
+/* A capsule that was read from a file. It is in the arena of a module that exists only for this capsule. */
 struct held {
     neso_capsule capsule; /* the first member */
     struct neso_module *module;
@@ -224,7 +226,7 @@ struct reading {
     const char *name;
     const unsigned char *s, *end; /* the bytes that are not yet read, without the checksum */
     size_t length;
-    const char *wrong; /* the first error in the file; NULL: none */
+    const char *wrong; /* names the first part of the file that is wrong; NULL: none */
     struct held *held;
     struct neso_module *module;
 };
@@ -244,7 +246,8 @@ static const char *field(struct reading *r, const char *name)
     return value;
 }
 
-/* Reads a number between `least` and `most` at *value, and moves *value past the number and the following blank. */
+/* Reads the number at *value, and moves *value past the number and the following blank. If the number is not
+ * between `least` and `most`, sets r->wrong and returns `least`. */
 static int64_t number(struct reading *r, const char **value, int64_t least, int64_t most)
 {
     bool is_negative = **value == '-';
@@ -303,6 +306,8 @@ static uint64_t run_number(struct reading *r)
     return 0;
 }
 
+/* Reads the runs of `bytes` bytes of memory, and returns the memory. If `with` is not NULL, the runs code the
+ * XOR of the memory with the bytes at `with`. */
 static const unsigned char *memory(struct reading *r, size_t bytes, const unsigned char *with)
 {
     unsigned char *to = r->wrong ? NULL : arena_alloc(r->arena, bytes + 1); /* filled with zeros */

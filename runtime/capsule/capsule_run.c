@@ -16,7 +16,7 @@ struct replaying {
     const neso_capsule *capsule;
     struct neso_module *module;
     struct neso_kernel *kernel;
-    struct arena *arena; /* holds the strings of the result */
+    struct arena *arena; /* the memory of the result's strings */
     neso_replay *out;
     struct placed {
         uint64_t address; /* the buffer's address, as arguments use it */
@@ -134,7 +134,8 @@ static bool pack(struct replaying *r, uint64_t *values, struct launch_tensor *te
 
 /* -- results -- */
 
-/* Compares the memory with its contents after the recorded launch. Returns false after a fault. */
+/* Compares the memory with the contents that the capsule recorded after its launch. Sets r->differs, and the
+ * text of the result. Returns false after a fault. */
 static bool compare(struct replaying *r, struct fault *f)
 {
     const neso_capsule *c = r->capsule;
@@ -188,8 +189,9 @@ static bool is_device_fault(const char *tag)
     return false;
 }
 
-/* Returns whether two tags may describe the same fault. A fault on a GPU has the tag of a driver error. This tag
- * counts as equal to the tags of possible causes on a CPU: an access, an assertion or a trap. */
+/* Returns whether two tags may describe the same fault. A fault on a GPU has the tag of a driver error. This
+ * tag counts as equal to the tags that its possible causes have on a CPU: an access, an assertion or a
+ * trap. */
 static bool is_same_tag(const char *was, const char *is)
 {
     bool is_gpu = strcmp(was, "driver-call") == 0 || strcmp(is, "driver-call") == 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule_source.c: extracts the source of one kernel from its program. From each file, it copies the top-level
- * statements that bind a name that the kernel needs, directly or through other needed statements.
+/* capsule_source.c: extracts the source of one kernel from its program. From each file, it copies the
+ * top-level statements that bind a name that the kernel needs, directly or through other copied statements.
+ * Here, the program is on the left, and the extracted source on the right:
  *
  *     import torch                           import triton
  *     import triton                    =>    BLOCK = tl.constexpr(256)
@@ -10,10 +11,11 @@
  *     def scale(X, n): ...
  *     scale[(4,)](x, 1000)
  *
- * Scopes are ignored: in every file, each statement that binds a needed name is kept. capsule_source.c compiles
- * the result to verify it. The capsule contains the traced IR instead of the source in two cases. The traced IR of the
- * source may differ from the IR of the kernel, for example because the kernel reads a global variable that the Python
- * program computes. Or a signature cannot describe the arguments. */
+ * Scopes are ignored: in every file, each statement that binds a needed name is kept. To verify the extracted
+ * source, capsule_source.c compiles it. The capsule contains the traced IR instead of the source in two
+ * cases: if the traced IR of the extracted source differs from the kernel's traced IR, for example because
+ * the kernel reads a global variable that the Python program computes; or if no signature can describe the
+ * arguments. */
 #include "runtime/capsule/capsule.h"
 
 #include "frontend/python/ast.h"
@@ -95,8 +97,9 @@ static void note_local(void *locals, const char *name)
     *map_at_ptr(locals, name) = locals;
 }
 
-/* Adds the names that occur in a tree to the wanted names, except the parameters and local variables of functions that
- * the tree defines. */
+/* Adds the names that occur in a tree to the wanted names, except the names in `locals`, and except the
+ * parameters and local variables of functions that the tree defines. `locals` is NULL outside of
+ * functions. */
 static void want_names(struct cutting *c, const struct ast *n, const struct map *locals)
 {
     struct ast_cursor at = {0};
@@ -143,8 +146,8 @@ static void ask(void *user, const char *name)
     a->found |= name && (strcmp(name, "*") == 0 || map_get_ptr(wanted, name));
 }
 
-/* Keeps one more group that binds a wanted name, and adds the names that occur in the group to the wanted names.
- * Returns false if no such group is left. */
+/* Keeps one more group that binds a wanted name, and adds the names that occur in this group to the wanted
+ * names. Returns false if every group that binds a wanted name is kept already. */
 static bool keep_one(struct cutting *c)
 {
     for (int p = 0; p < c->parts.n; p++)
@@ -316,8 +319,8 @@ void capsule_options(const neso_capsule *c, neso_compile_options *o)
                                 .params = *c->params ? c->params : NULL};
 }
 
-/* Returns the first character at or after s, in printed IR, that does not belong to a source location such as
- * @12:9+16/1. */
+/* If printed IR has source locations such as @12:9+16/1 at s, returns the position after them; otherwise
+ * returns s. */
 static const char *skip_place(const char *s)
 {
     while (s[0] == '@' && s[1] >= '0' && s[1] <= '9')
@@ -337,7 +340,7 @@ static bool is_same_ir(const char *x, const char *y)
     }
 }
 
-/* Returns whether the capsule's source compiles to the traced IR `ir`, apart from source locations. */
+/* Returns whether tracing the capsule's source gives the IR `ir`, apart from source locations. */
 static bool traces_to(struct neso_context *context, neso_capsule *c, const char *ir)
 {
     neso_compile_options o;

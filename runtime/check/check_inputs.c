@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* check_inputs.c: makes the inputs on which the emulator is compared with the interpreter, and compares the memory
- * contents after both runs.
+/* check_inputs.c: makes the inputs for both the emulator and the interpreter, and compares the memory
+ * contents after both runs. A window is the part of a tensor that a check copies.
  *
- *     x_ptr ─► window of at most 2 MB of the tensor ─► contents drawn ─► a copy for each device ─► run ─► equal?
+ *     x_ptr ─► window of at most 2 MiB of the tensor ─► contents ─► a copy for each device ─► run ─► equal?
  *
- * A stored float may differ by up to an error bound, which the interpreter computes for each stored float in shadow
+ * A stored float may differ by an error bound, which the interpreter computes for each stored float by shadow
  * arithmetic (trace.h). All other bytes must be equal. */
 #include "runtime/check/cross_check.h"
 #include "runtime/devices/cpu.h"
@@ -17,8 +17,8 @@ enum { WINDOW_BYTES = 1 << 21, BEFORE_BYTES = 1 << 14, ALIGN = 256 };
 
 /* -- windows -- */
 
-/* Finds the memory into which argument `arg` points. The argument's value is the address `at`. On a CPU, or if
- * c->is_exact, this memory is the device's allocation; otherwise, it is the tensor that was passed. Returns false if
+/* Finds the memory into which argument `arg` points, at the address `at`. On a CPU, or if c->is_exact, this
+ * memory is the whole allocation of the device; otherwise, it is the tensor that was passed. Returns false if
  * the memory is unknown. */
 static bool find_extent(struct checking *c, int arg, uint64_t at, uint64_t *base, uint64_t *bytes)
 {
@@ -182,8 +182,8 @@ static int64_t as_int(const struct type *t, uint64_t value)
     return (int64_t)(value << unused) >> unused;
 }
 
-/* Searches b for ranges (tl.arange) whose ends are at most `most`. Sets *found to the largest such end, if this end is
- * larger than *found. */
+/* Searches b for ranges (tl.arange) that end at or below `most`. Sets *found to the largest of their ends, if
+ * it is larger than *found. */
 static void look_for_block(const struct block *b, int64_t most, int64_t *found)
 {
     for (const struct op *o = b->first; o; o = o->next) {
@@ -203,10 +203,11 @@ static bool is_size(const struct checking *c, int i)
            as_int(t, c->launch->args[i]) >= LEAST;
 }
 
-/* Replaces the launch's sizes (integers for which is_size holds) by small sizes, from the smallest to the largest. A
- * new size is about one block of the kernel, plus `ragged` steps (check_draw), so that it is not a multiple of the
- * block. Equal sizes stay equal, a larger size stays larger, a product of two sizes stays their product, and a size
- * that the signature promises to be a multiple of 16 stays a multiple of 16. */
+/* Replaces the launch's sizes (integers for which is_size holds) by small sizes, from the smallest to the
+ * largest. A new size is about one block of the kernel, plus `ragged` steps (check_draw), so that the size is
+ * usually not a multiple of the block. Equal sizes stay equal, a larger size stays larger, a product of two
+ * sizes stays their product, and a size that the signature promises to be a multiple of 16 stays a multiple
+ * of 16. */
 static void shrink_sizes(struct checking *c, int ragged)
 {
     int64_t before = -1, now = 0;

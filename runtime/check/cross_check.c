@@ -7,10 +7,11 @@
  *         └─► passes ─► PTX ──► emulator
  *
  * A few programs of the grid run, first on the launch's inputs, then on sets of random inputs (check_inputs.c). After
- * TOTAL_MS no further set begins. To find the faulty pass, the check compiles the kernel without one pass (or stage of
- * code generation), beginning with the last. The order matters: an early pass often prepares code for later passes, so
- * leaving out the early pass also hides the faults of the later passes. A set of inputs is ignored if the interpreter
- * fails on it, or if a comparison in the kernel depends on rounding. */
+ * TOTAL_MS no further set begins. To find the faulty pass, the check compiles the kernel without the last
+ * pass (or stage of code generation), then without the last but one, and so on. The order matters: an early
+ * pass often prepares code for later passes, so leaving out the early pass also hides the faults of the later
+ * passes. A set of inputs is ignored if the interpreter fails on it, or if a comparison in the kernel depends
+ * on rounding. */
 #include "runtime/capsule/capsule.h"
 
 #include "opt/passes.h"
@@ -27,18 +28,19 @@ static const struct check_draw draws[] = {
     {"any bits in memory of integers", FLOATS_integers, false, true, 1, false},
     {"random numbers, the launch's sizes", FLOATS_general, true, false, 0, false},
 };
-/* No further set of inputs begins after TOTAL_MS of processor time. A run ends after RUN_MS. During the search for
- * the faulty pass, a run may take SEARCH_MS, because the search could find a wrong pass if runs ended early. */
+/* No further set of inputs begins after TOTAL_MS of processor time. A run ends after RUN_MS. During the
+ * search for the faulty pass, a run may take SEARCH_MS, because the search could find a wrong pass if runs
+ * ended early. The check replaces the code at most ROUNDS times. */
 enum { DRAWS = sizeof draws / sizeof *draws, TOTAL_MS = 50, RUN_MS = 400, SEARCH_MS = 10000, ROUNDS = 3 };
 
-/* The stages of code generation that can be left out, after all passes. */
+/* The stages of code generation that can be left out. They follow all passes. */
 static const char *const stages[] = {"peephole", "schedule", "branch_over_masked", "coalesce"};
 enum { STAGES = sizeof stages / sizeof *stages };
 
 enum outcome { SAME, DIFFERENT, DROPPED };
 
-/* Returns the processor time of this thread in ms. This time measures a check, because this thread does all of a
- * check's work. */
+/* Returns the processor time of this thread in ms. This is the time of a check, because this thread does all
+ * of the check's work. */
 static double milliseconds(void)
 {
     struct timespec t;
@@ -48,8 +50,8 @@ static double milliseconds(void)
 
 /* -- running -- */
 
-/* Initializes `copy` as a kernel like c->kernel whose code is `ptx`, on the emulator. `info` describes the PTX, and
- * `skip` lists the passes without which it was compiled. */
+/* Initializes `copy` as a copy of c->kernel for the emulator, with `ptx` as its code. `info` describes the
+ * PTX, and `skip` lists the passes that were left out when the PTX was compiled. */
 static void kernel_on_emulator(struct checking *c, struct neso_kernel *copy, const char *ptx, size_t bytes,
                                const struct ptx_info *info, const char *skip)
 {
@@ -97,8 +99,8 @@ static bool is_limit(const struct fault *f)
            f->error == ERR_kernel_too_large || f->error == ERR_address_overflow;
 }
 
-/* Runs the traced IR in the interpreter. Returns false if the set of inputs allows no comparison, for the reason in
- * c->what. */
+/* Runs the traced IR in the interpreter on the current set of inputs. Returns false, with the reason in
+ * c->what, if the set allows no comparison. */
 static bool run_interpreter(struct checking *c)
 {
     struct fault f;
@@ -157,8 +159,8 @@ static enum outcome try_without(struct checking *c, const char *skip)
     return found;
 }
 
-/* Returns name number i of a list: the passes, in the order in which they run, then the stages. Returns NULL past
- * the end. A pass that runs several times is listed at its last position. */
+/* Returns name number i in a list of the passes, in the order in which they run, and then the stages. Returns
+ * NULL past the end. If a pass runs several times, the list has it once, at the place of its last run. */
 static const char *name_at(int i)
 {
     int n = 0;
@@ -187,9 +189,10 @@ static void join(const bool *on, int n, const char *before, char *list, size_t r
             add_name(list, room, name_at(i));
 }
 
-/* Finds several passes that must all be left out to remove the difference. First leaves out every pass i for which
- * on[i] is true; returns false if the difference remains. Then puts these passes back one by one, except each pass
- * that brings the difference back. Sets `list` to the passes that are still left out, and returns true. */
+/* Finds several passes that must all be left out to remove the difference. First leaves out every pass i for
+ * which on[i] is true; returns false if the difference remains. Then tries to put these passes back one by
+ * one, and leaves out again each pass that brings the difference back. Sets `list` to the names in `before`
+ * and the passes that are still left out, and returns true. */
 static bool find_several(struct checking *c, bool *on, int n, const char *before, char *list, size_t room)
 {
     join(on, n, before, list, room);
@@ -316,11 +319,12 @@ static int compare_all(struct checking *c, struct neso_kernel *k, struct finding
     return DRAWS;
 }
 
-/* Returns the name of the faulty pass. `left_out` is the pass without which the difference disappears; NULL if there
- * is none. Two passes place barriers, and no kernel compiles without them, so the emulator's report `order` identifies
- * them. insert_barriers is at fault if warps race, or if the order of accesses is wrong whichever pass is left out.
- * warp_specialize is at fault if the difference disappears without raise_tma_load, because warp_specialize works only
- * on loads that raise_tma_load creates. */
+/* Returns the name of the faulty pass. `left_out` is the pass without which the difference disappears; NULL
+ * if there is none. insert_barriers and warp_specialize place barriers. No kernel compiles without these two
+ * passes, so the emulator's report `order` identifies them. insert_barriers is at fault if warps race, or if
+ * the order of accesses is wrong whichever pass is left out. warp_specialize is at fault if the order is
+ * wrong, but not without raise_tma_load, because warp_specialize works only on loads that raise_tma_load
+ * creates. */
 static const char *culprit(enum order order, const char *left_out)
 {
     if (order == ORDER_warps || (order != ORDER_good && !left_out))
@@ -393,8 +397,9 @@ static void replace_code(struct neso_kernel *k, struct rebuild *r)
     k->options.skip = r->skip;
 }
 
-/* Ensures that there is PTX to check: the kernel's own, or, if the device executes IR, PTX compiled for the check.
- * Returns false, with the reason in c->what, if the kernel does not compile for a GPU. */
+/* Ensures that there is PTX to check: the kernel's own PTX, or, if the device executes IR, PTX that is
+ * compiled for the check (x->code). Returns false, with the reason in c->what, if the kernel does not compile
+ * for a GPU. */
 static bool first_code(struct checking *c, struct finding *x)
 {
     if (c->kernel->texts[NESO_TEXT_PTX].s)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* proofs.c: for each kernel launch of a host program that runs on the interpreter, tells the embedding program what is
- * proven about the kernel's accesses (neso_run_options.accessed). The proofs (opt/analysis/proof.h) hold for every
- * grid and every size, under conditions on the arguments; proofs.c evaluates the conditions for this launch.
+/* proofs.c: tells the caller of neso_program_run, for each launch on the interpreter, the facts that are
+ * proven about the kernel's accesses (neso_run_options.accessed). The proofs (opt/analysis/proof.h) hold for
+ * every grid and every size, under conditions on the arguments. proofs.c evaluates these conditions for the
+ * launch.
  *
  *     store Y + i, mask i < n      elements 0 to n - 1         n = 1000, Y has 1000 elements: in bounds */
 #include "opt/analysis/proof.h"
@@ -70,7 +71,7 @@ struct telling {
     const struct launch *launch;
     int64_t *args;
     bool ran;                     /* the launch ended without an error */
-    struct text bounds, programs; /* what is proven, or why it is not */
+    struct text bounds, programs; /* the texts of neso_access */
 };
 
 static const char *param_name(const void *ctx, int64_t i)
@@ -102,7 +103,8 @@ static bool has_code(const struct expr *e, enum expr_code code)
     return false;
 }
 
-/* Appends "if" before the first condition, and "and" before each further condition; *n counts the conditions. */
+/* Appends "if" before the first condition, and "and" before each further one; *n is the number of conditions
+ * so far. */
 static void put_if(struct text *out, int *n)
 {
     text_str(out, (*n)++ ? " and " : ", if ");
@@ -122,7 +124,8 @@ static void put_condition(const struct telling *x, struct text *out, const struc
         expr_print_condition(e, out, param_name, x->proofs->func);
 }
 
-/* Appends the guards that do not hold in every launch; *n counts the conditions in the text. */
+/* Appends the guards that depend on the arguments, or that require a grid with only one program along an
+ * axis. *n is the number of conditions so far. */
 static void put_guards(const struct telling *x, struct text *out, const struct guards *g, int *n)
 {
     for (int i = 0; i < g->n; i++) {
@@ -205,8 +208,8 @@ static bool sizes_of(const struct telling *x, const struct proof_dim *dims, int 
     return true;
 }
 
-/* Appends the condition that the stride of `outer` is larger than the offset of the last element of the dimensions
- * inside it. */
+/* Appends the condition that the stride of the dimension `outer` is larger than the offset of the last
+ * element along `inner`, the next dimension inside it. */
 static void put_nested(struct telling *x, const struct proof_dim *outer, const struct proof_dim *inner)
 {
     struct expr below = {0};
@@ -229,9 +232,10 @@ static bool is_constant(const struct proof_dim *outer, const struct proof_dim *i
 
 static const char violates[] = "programs may meet: this launch violates ";
 
-/* Returns whether the dimensions of p nest in this launch: the stride of each dimension is larger than the extent of
- * the dimensions inside it, so that an address determines its indices. If they nest, appends the conditions for the
- * nesting; otherwise, appends the condition that this launch violates. */
+/* Returns whether the dimensions of p nest in this launch: the stride of each dimension is at least the
+ * extent of the dimensions inside it, so that an element's address determines its indices. If they nest,
+ * appends the conditions for the nesting; otherwise, if a condition is violated, sets x->programs to this
+ * condition. */
 static bool nests(struct telling *x, const struct proof *p, int *n)
 {
     struct size d[ACCESS_DIMS_MOST];
@@ -296,8 +300,8 @@ static bool conflict(const struct telling *x, const struct proof *p, const struc
            (p->base < 0 || q->base < 0 || overlap(x->launch, p->base, q->base));
 }
 
-/* Returns whether each program has a window of elements that contains all its accesses that may race with p, and the
- * windows of different programs do not overlap. */
+/* Returns whether each program has a window of elements that contains p and all accesses of the program that
+ * may race with p, and the windows of different programs do not overlap. If so, sets x->programs. */
 static bool in_windows(struct telling *x, const struct proof *p)
 {
     const struct proofs *all = &x->proofs->list;
@@ -340,8 +344,8 @@ static bool in_windows(struct telling *x, const struct proof *p)
     return true;
 }
 
-/* Returns whether p is proven to take part in no race between programs of this launch. Sets x->programs to the
- * reason. */
+/* Returns whether p is proven to take part in no race between programs of this launch. In both cases, sets
+ * x->programs to the reason. */
 static bool tell_programs(struct telling *x, const struct proof *p)
 {
     const struct proofs *all = &x->proofs->list;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* rebuild.c: compiles a kernel again from the text of its traced IR, without some passes, in separate memory. Any
- * thread may call these functions, because they only read the kernel and its module. Source locations keep their file
- * numbers. */
+/* rebuild.c: compiles a kernel again from the text of its traced IR, without some passes, in separate memory.
+ * Any thread may call these functions, because they only read the kernel and its module. The new code has the
+ * file numbers of the kernel's source locations. */
 #include "runtime/runtime.h"
 
 #include "opt/passes.h"

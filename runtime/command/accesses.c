@@ -7,9 +7,9 @@
  *         bounds    proven: elements 0 to n - 1
  *         programs  proven: the kernel does not write the tensor
  *
- * FILE runs on the interpreter, which checks every access. So an access that is not proven counts as checked. If FILE
- * or a launch with the access ends with an error, the access counts as unknown. An access counts as proven if it is
- * proven in every launch. */
+ * FILE runs on the interpreter, which checks every access. A property counts as proven if it is proven in
+ * every launch with the access. Otherwise it counts as checked, or, if FILE or a launch with the access ends
+ * with an error, as unknown. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static char *text_of(const char *s)
 static void take(struct found *x, int i, bool proven, const char *text)
 {
     if (x->text[i] && (!x->proven[i] || proven))
-        return; /* keep the verdict of an earlier launch, which is the same or worse */
+        return; /* keep the verdict of the earlier launch, because this launch's verdict is not worse */
     free(x->text[i]);
     x->proven[i] = proven;
     x->text[i] = text_of(text);

@@ -7,9 +7,10 @@
  * keeps a change that leaves fewer errors. An error is reported only if it occurs with every guess, because any other
  * error may come from a wrong guess. A function whose name occurs elsewhere in the file is not compiled alone, but as
  * a part of the kernels that call it.
+ * For example, the first guess for the following kernel is "X=*fp32, Y=*fp32, n=i32, factor=i32, BLOCK=64":
  *
- *     def scale(X, Y, n, factor, BLOCK: tl.constexpr)        X=*fp32, Y=*fp32, n=i32, factor=i32, BLOCK=64
- **/
+ *     def scale(X, Y, n, factor, BLOCK: tl.constexpr)
+ */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -122,8 +123,8 @@ static struct param *find_param(struct trial *t, const char *name)
     return NULL;
 }
 
-/* Changes the guess according to messages that name the required kind of a parameter. Returns whether the guess has
- * changed, so that the kernel must be compiled again. */
+/* Adds each parameter that a message reports as missing to the guess, and makes a parameter constant if a
+ * message requires this. Returns whether the guess has changed; if so, the kernel must be compiled again. */
 static bool learn(struct trial *t, neso_context *ctx)
 {
     neso_diagnostic d = {.size = sizeof d};
@@ -325,10 +326,11 @@ static void put_common(struct checking *c, const struct trial *t, neso_context *
     buffer_free(&out);
 }
 
-/* Finds errors about shapes that do not come from a wrong guess. Called if there are errors with every guess of types.
- * The errors are certain if only errors about shapes occur with the best guess, and their messages are the same for
- * all values of the constants. t->common lacks these errors, because with a worse guess the compilation ends before it
- * finds them. */
+/* Finds errors about shapes that do not come from a wrong guess. Called if every guess of the types leaves
+ * errors, but t->common is empty: with a bad guess, the compilation may end before it finds an error about
+ * shapes. So this function compiles only the best guess, once with each of the constants. The errors are
+ * certain if all of them are about shapes, and their messages are the same for all constants. Then t->common
+ * receives them; otherwise t->ncommon becomes 0. */
 static void find_shape_errors(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel,
                               const char *const constants[], size_t nconstants)
 {
@@ -451,7 +453,8 @@ static void check_text(struct checking *c)
     }
     c->nerrors += nerrors;
     neso_context_release(ctx);
-    /* errors of the host code may cause errors of the kernels, so check the kernels only if the host code has none */
+    /* errors of the host code or of launched kernels may cause errors of the other kernels, so check the
+     * other kernels only if there are none so far */
     if (nerrors == 0)
         check_others(c, &l);
     launches_free(&l);
@@ -526,8 +529,8 @@ static unsigned long stamp_all(const struct given *g)
     return stamp;
 }
 
-/* Checks the files again whenever one is saved, and prints a line at the end of each check, until the process is
- * killed. With --json, each check prints one array. */
+/* Checks the files, and checks them again whenever one is saved, until the process is killed. Each check
+ * prints a line at its end; with --json, it prints one array instead. */
 static _Noreturn void watch(const struct given *g)
 {
     const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
@@ -538,7 +541,8 @@ static _Noreturn void watch(const struct given *g)
             fprintf(stderr, "neso: %s; waiting for a change (Ctrl-C ends)\n",
                     result == GOOD ? "no errors" : "errors");
         fflush(stdout);
-        /* Some programs save in two steps: they empty the file, then write it. So wait until it no longer changes. */
+        /* Some programs save in two steps: they empty the file, then write it. So wait until a file has
+         * changed, and then until no file changes during a pause. */
         for (now = before = checked; now == checked || now != before; now = stamp_all(g)) {
             before = now;
             nanosleep(&pause, NULL);

@@ -4,7 +4,8 @@
  *
  * main.c reads the command line; run.c, compile.c, check.c, lsp.c, completion.c, help.c and four folders implement the
  * commands: inspect/ (inspect and diff), bench/, embed/ (compile --emit c, bundle, variants), capsule/ (capsule and
- * replay). These files use only neso.h and libc, so an embedder can do everything that the command does. */
+ * replay). These files call only the public functions of neso.h and libc, so every program that embeds neso
+ * can do what the command does. */
 #ifndef NESO_RUNTIME_COMMAND_H
 #define NESO_RUNTIME_COMMAND_H
 
@@ -13,7 +14,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The exit statuses: success, failure of the program, and bad usage or bad input. */
+/* The exit statuses: success, failure of the program, and bad usage or bad input. Functions that "return an
+ * exit status" return one of these values. */
 enum { GOOD, FAILED, BAD };
 
 enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128, COMPLETION = 256, CHECK = 512, BUNDLE = 1024, LSP = 2048, CAPSULE = 4096, REPLAY = 8192 };
@@ -113,26 +115,28 @@ enum option {
 
 struct option_row {
     char letter;
-    /* `argument` is NULL if the option has none; brackets, "[=FILE]", mean that it is optional */
+    /* `argument` is NULL if the option takes no argument; brackets, as in "[=FILE]", mean that the argument
+     * is optional */
     const char *word, *argument;
     int where;                   /* the set of commands that have the option: bits of enum command */
     const char *meaning;
 };
 extern const struct option_row option_rows[OPTIONS_END];
 
-/* The parsed command line. An option that was given without an argument has the value "". */
+/* The parsed command line. */
 struct given {
-    const char *options[OPTIONS_END];
-    char params[2][2048]; /* all values of --param and of --to-param, which may be given several times */
-    int argc; /* arguments that are not options */
+    const char *options[OPTIONS_END]; /* values; NULL: not given; "": given without an argument */
+    /* if --param ([0]) or --to-param ([1]) is given several times: all its values, separated by commas */
+    char params[2][2048];
+    int argc; /* the number of arguments that are not options */
     char **argv;
 };
 
 struct command_row {
     enum command bit;
     const char *word, *arguments;
-    /* the least and largest number of arguments; if `most` is -1, all words after the first argument are arguments
-     * too, even options */
+    /* the least and the largest number of arguments; if `most` is -1, all words after the first argument are
+     * arguments too, even words that look like options */
     int least, most;
     int (*run)(const struct given *g);
     const char *meaning;
@@ -140,8 +144,8 @@ struct command_row {
 extern const struct command_row command_rows[];
 extern const int ncommand_rows;
 
-/* A name of the language, or a heading. In the row of a heading, all other members are NULL. In the last row of the
- * table, `name` and `heading` are NULL. */
+/* A row of the language reference: a name of `triton` or `triton.language`, or a heading. If `heading` is not
+ * NULL, all other members are NULL. In the last row of the table, `name` and `heading` are NULL. */
 struct language_row {
     const char *heading;
     const char *where, *handler;                    /* as in builtins.h */
@@ -152,39 +156,42 @@ extern const struct language_row language_rows[];
 /* Prints the thresholds of optimisations, each with its unit, its meaning, and the measurement that set its value. */
 void print_params(FILE *to);
 
-/* -- manual/tables.c: ops and instructions with their meanings -- */
+/* -- manual/tables.c: the ops of the IR and the instructions of PTX, with their meanings -- */
 void print_ops(FILE *to);
 void print_insns(FILE *to);
 
 /* -- main.c -- */
 
-/* Returns the option of a command that `arg` names, and sets *value to the text after `=`, or to NULL if there is no
- * `=`. Returns OPTIONS_END if the command has no such option. */
+/* Returns the option of command `c` that the word `arg` ("-o", "--launch" or "--launch=2") gives; OPTIONS_END
+ * if `c` has no such option. Sets *value to the text after `=`, or to NULL if there is no `=`. */
 enum option find_option(const struct command_row *c, const char *arg, const char **value);
-/* Prints a line on standard error; returns BAD. */
+/* Prints "neso: " and a line on standard error; returns BAD. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
 #endif
 int complain(const char *format, ...);
-/* Returns the edit distance of two words; for long words, returns a large number instead. */
+/* Returns the edit distance of two words; 32 if one is longer than 32 bytes. */
 size_t word_distance(const char *a, const char *b);
-/* Prints the messages of the last call, including warnings. Returns the exit status for `status`. */
+/* Prints the messages of the last library call on the context, including warnings. `status` is the status
+ * that this call returned. Returns the exit status for `status`. */
 int report(const struct given *g, neso_context *ctx, neso_status status);
-/* Sets *out to the value of a numeric option, or to 0 if the option is not given. Returns false after a message if
- * the value is not a number. */
+/* Reads an option that takes an integer from 1 up: sets *out to its value, or to 0 if the option is not
+ * given. Returns false after a message if the value is anything else. */
 bool number(const struct given *g, enum option o, int *out);
-/* Opens a context with the disk cache that environment variables select. Returns false after a message if that
- * fails. */
+/* Creates a context with the disk cache that --no-cache and the environment variables select. The limits are
+ * as in neso_context_options. Returns false after a message if that fails. */
 bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx);
 /* Like context_open, but with the limits and callbacks in *o. Sets the members of *o that configure the cache. */
 bool context_open_with(const struct given *g, neso_context_options *o, neso_context **ctx);
-/* Writes the folder of the cache to `out`. Returns false if there is no cache. */
+/* Sets `out`, which has n bytes, to the folder of the disk cache. Returns false if there is no cache, or if
+ * the path is too long. */
 bool cache_folder(char *out, size_t n);
 /* Returns whether an environment variable has a value that Triton reads as true. */
 bool is_switched_on(const char *variable);
-/* Returns the contents of a file, with a terminating zero; NULL if it cannot be read, for the reason in errno. The
- * caller frees the text. */
+/* Returns the contents of a file, followed by a zero byte, and sets *length to the number of bytes before it.
+ * Returns NULL, with the reason in errno, if the file cannot be read. The caller frees the text. */
 char *read_file(const char *path, size_t *length);
+/* Returns GOOD, or BAD after a message. */
 int write_file(const char *path, const void *bytes, size_t length);
 
 /* -- terminal.c -- */
@@ -197,7 +204,7 @@ void print_messages(const struct given *g, const char *text);
 /* The line on standard error that shows the progress of work that lasts longer than a second. This line is printed
  * only if standard error is a terminal. */
 struct progress {
-    double started, shown; /* seconds */
+    double started, shown; /* the times of the start and of the last output, in seconds */
     bool is_on, is_shown;
 };
 void progress_begin(struct progress *p);
@@ -212,39 +219,44 @@ void progress_clear(struct progress *p);
 int compile_command(const struct given *g);
 
 /* Compiles an empty kernel with --skip and --param. Returns false after a message if these options name a pass or
- * parameter that does not exist. This check is needed for the interpreter, which runs no passes, so that no launch
- * would report the error. */
+ * parameter that does not exist. Without this check, a run on the interpreter would not report the error,
+ * because the interpreter runs no passes. */
 bool check_passes(const struct given *g);
 
-/* Reads the options of a compilation; returns false after a message if they are wrong. */
+/* Sets *o to the command line's options of the compilation. Returns false after a message if a value is
+ * malformed. */
 bool read_options(const struct given *g, neso_compile_options *o);
 
 /* -- tools.c: external tools -- */
-/* Searches for a tool in PATH, then in the default folder of the CUDA toolkit. */
+/* Searches for a tool in PATH, then in the default folder of the CUDA toolkit. Sets `out` to the path of the
+ * tool. Returns false if the tool is not found. */
 bool find_tool(const char *name, char *out, size_t n);
-/* Runs a tool, and returns its exit status. The tool writes to this process's output, or, if `output` is not NULL,
- * writes its output and errors to that file. */
+/* Runs the tool argv[0]. Returns GOOD, or BAD after a message if the tool cannot run or fails. The tool
+ * writes to this process's output, or, if `output` is not NULL, writes its output and errors to the file
+ * `output`. */
 int tool_run(char *const argv[], const char *output);
 /* Returns the number that precedes `words` in a tool's report; 0 if the report does not contain these words. */
 int tool_number(const char *report, const char *words);
-/* Sets `out` to a template for mkstemp and mkdtemp in the folder for temporary files. */
+/* Sets `out` to a template, for mkstemp or mkdtemp, of a path in the folder for temporary files. */
 void temporary_name(char *out, size_t n);
-/* A temporary folder with the files that external tools read and write. */
+/* A temporary folder, and the paths of the files in it that external tools read and write. */
 struct workshop {
     char folder[256], ptx[300], cubin[300], log[300];
 };
 /* Creates the folder. Returns false after a message if that fails. */
 bool workshop_open(struct workshop *w);
+/* Deletes the folder and its files. */
 void workshop_close(struct workshop *w);
-/* Assembles PTX into the file w->cubin; `ptxas` is the path of the tool. If `logs` is true, ptxas also writes the
- * kernel's resources to w->log. */
+/* Assembles PTX (length bytes) into the file w->cubin; `ptxas` is the path of the tool. If `logs` is true,
+ * ptxas also writes the kernel's resources (registers, spills) to w->log. Returns an exit status. */
 int workshop_assemble(struct workshop *w, const char *ptxas, const char *ptx, size_t length, bool logs);
-/* Sets `out` to the target of a PTX text, for instance "sm_90a". */
+/* Sets `out` to the target that the PTX text's .target directive names, for instance "sm_90a". */
 void ptx_target(const char *ptx, char *out, size_t n);
 #define TOOLKIT "CUDA's toolkit (Debian: nvidia-cuda-toolkit; NVIDIA's repository: cuda-nvcc-13-0, cuda-nvdisasm-13-0)"
 
 /* -- embed.c -- */
-/* Writes PATH.c and PATH.h with a kernel, compiled for one or more signatures. */
+/* Compiles a kernel for one or more signatures, and writes it as C source: PATH.c and PATH.h. Ignores an
+ * ending .c or .h of `path`. Returns an exit status. */
 int embed(const struct given *g, neso_context *ctx, neso_module *module, const char *kernel,
           const neso_compile_options *options, const char *path);
 
@@ -265,7 +277,7 @@ int each_message(void (*each)(void *user, const char *tag, const char *text), vo
 extern const char environment_text[];
 
 /* -- manual.c -- */
-/* Prints a page of the manual; returns false if there is no such page. */
+/* Prints the page "language", "limits" or "commands" of the manual; returns false for any other name. */
 bool print_page(const char *name);
 void print_man(void);
 
@@ -281,7 +293,8 @@ int variants_command(const struct given *g);
 
 /* -- bundle.c -- */
 int bundle_command(const struct given *g);
-/* Makes the context use a bundle. Returns an exit status. */
+/* Makes the context take kernels from the bundle at `path` instead of compiling them. Returns an exit
+ * status. */
 int use_bundle(const struct given *g, neso_context *ctx, const char *path);
 
 /* -- lsp.c -- */
@@ -297,19 +310,22 @@ int diff_command(const struct given *g);
 
 /* -- keep.c -- */
 bool keeps_texts(const struct given *g);
-/* Makes the folders of --keep-ptx and --keep-ir. */
+/* Creates the folders that --keep-ptx and --keep-ir name, if needed. Returns an exit status. */
 int keep_folders(const struct given *g);
 /* Writes a kernel's PTX and IR into these folders. */
 void keep_texts(const struct given *g, neso_context *ctx, neso_kernel *kernel);
 
 /* -- files.c -- */
-/* Writes a program's file below `folder`, and creates the folder if needed. Returns what neso_run_options.save must
- * return. */
+/* Writes a program's file below `folder`, and creates the folder if needed. Returns a result for the callback
+ * neso_run_options.save: 0; 1 after a message if the file cannot be written; NESO_SAVE_OUTSIDE if `path` is
+ * not below the folder. */
 int save_below(const char *folder, const char *path, const char *text, size_t length);
-/* Like save_below, for a choice of autotuning, which is written into the folder `cache` (NULL: there is no cache). */
+/* If `path` names a stored choice of autotuning in the folder `cache`, writes it like save_below. Otherwise,
+ * or if `cache` is NULL, returns NESO_SAVE_OUTSIDE. */
 int save_choice(const char *cache, const char *path, const char *text, size_t length);
 
-/* -- launches.c: the specializations that a program's launches make -- */
+/* -- launches.c: the specializations (a kernel, compiled for one signature and options) that a program
+ * launches -- */
 struct launched {
     char *kernel, *signature; /* `signature` is NULL if no signature can describe the kernel's arguments */
     neso_compile_options options;
@@ -318,15 +334,18 @@ struct launches {
     int n;
     struct launched *at; /* the launched specializations in the order of their first launches */
 };
-/* Runs the host code of a program without launching kernels, and lists the specializations that its launches compile.
- * Messages stay in *ctx, which the caller releases unless it is NULL. */
+/* Runs the host code of a program without executing kernels, and lists in *out the specializations that its
+ * launches compile. The caller frees *out by launches_free, also after a failure. Sets *ctx to a new context,
+ * which has the messages, and which the caller releases; NULL if there is no memory. */
 neso_status launches_find(const struct given *g, const char *path, const char *text, size_t length, neso_context **ctx,
                           struct launches *out);
 void launches_free(struct launches *l);
-/* If the command line gives no signature, chooses one of the program's launches, and sets *options and *kernel from
- * it. Before the call, *kernel is the wanted kernel, or NULL for any kernel. Returns GOOD, even if the program
- * launches nothing. Returns BAD after a message, which lists the launches if the choice among them is not clear. The
- * strings in *options and *kernel live as long as *l. */
+/* If the command line gives no signature, chooses one of the program's launched specializations, and sets
+ * *kernel and *options to it. Before the call, *kernel is the wanted kernel, or NULL for any kernel. Options
+ * that the command line gives do not change. Returns GOOD, even if the program launches nothing. Returns BAD
+ * after a message if the host code fails before it launches the kernel, if --launch has no such launch, or if
+ * there are several specializations and no --launch (the message then lists them). The strings in *options
+ * and *kernel live as long as *l. */
 int launches_choose(const struct given *g, const char *path, const char *text, size_t length, struct launches *l,
                     const char **kernel, neso_compile_options *options);
 
@@ -336,7 +355,8 @@ int check_command(const struct given *g);
 /* -- capsule.c -- */
 int capsule_command(const struct given *g);
 int replay_command(const struct given *g);
-/* The state from which a run decides which capsules it writes to files. */
+/* A capsule is a file with one launch of a kernel: the kernel, its arguments, the memory, and the outcome. A
+ * keeper is the state from which a run decides which capsules it writes. */
 struct keeper {
     const struct given *given; /* the options of `neso capsule`; NULL: NESO_CAPSULE selects the capsules */
     char folder[4096];
@@ -355,28 +375,31 @@ struct keeper {
 /* Sets *is_on if NESO_CAPSULE requests capsules of failing launches. Returns false after a message if the value of
  * NESO_CAPSULE is invalid. */
 bool keeper_open(struct keeper *k, bool *is_on);
+/* Returns the result of the callback neso_context_options.wants_capsule for a launch of `kernel`. */
 int keeper_wants(struct keeper *k, const char *kernel);
+/* Writes a capsule (length bytes), or keeps it in k->held. */
 void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, size_t length);
 
 /* -- reduce.c -- */
-/* Makes a capsule as small as possible while its launch still fails, and writes it. `device` is the device that each
- * try opens; NULL: the tries use the context's device. `otherwise` is the device for the tries if the launch does not
- * fail on the first device; NULL: none. */
+/* Makes a capsule as small as possible while its launch still fails, and writes it to --output. A try is a
+ * launch of a changed capsule. `device` is the device that each try opens; NULL: the tries use the context's
+ * device. If the launch does not fail on this device, the tries use the device `otherwise` (NULL: there is
+ * none). Returns an exit status. */
 int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device, const char *otherwise);
-/* Reduces the capsule of a difference for a limited time, and prints the smallest program found that still shows the
- * difference. */
+/* Reduces, for a limited time, the capsule (length bytes) of a difference that --check has found. Prints the
+ * smallest kernel found that still shows the difference. */
 void reduce_difference(const struct given *g, const void *data, size_t length);
 
 /* -- run.c -- */
 int run_command(const struct given *g);
-/* Reads the value of --trace: "nan", "precision" or "precision:N". Returns false, after a message, for any other
- * value. */
+/* Sets *trace and *bits to the value of --trace ("nan", "precision" or "precision:N"), as
+ * neso_run_options.trace and .trace_bits define them. Returns false, after a message, for any other value. */
 bool choose_trace(const struct given *g, int *trace, int *bits);
-/* Runs the program for `neso capsule`. */
+/* Runs the program. `keeper` decides which launches become capsules; NULL: none. Returns an exit status. */
 int run_with(const struct given *g, struct keeper *keeper);
-/* Returns the default memory limit of a program. */
+/* Returns the default memory limit of a program, in bytes. */
 size_t memory_most(void);
-/* The folder of a program, whose Python files the program may import. */
+/* The folder of a program. The program may import the Python files in this folder. */
 struct beside {
     char folder[4096];
     int nfiles;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.c: implements `neso compile`, which compiles one kernel to the requested stage. CUDA's tools, if they are
- * installed, make cubin and SASS. */
+/* compile.c: implements `neso compile`, which compiles one kernel to the requested stage. The stages cubin
+ * and sass need CUDA's tools. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -71,8 +71,8 @@ static int emit_assembled(const struct given *g, neso_context *ctx, neso_kernel 
 
 /* -- compile -- */
 
-/* Writes a dump, an explanation or a time. A dump of IR does not name its pass, so a line such as "// after cse"
- * precedes it. */
+/* Writes a dump, an explanation or a time. A dump of IR does not name the pass that made it, so this function
+ * writes a line such as "// after cse" before the dump. */
 static void write_dump(void *user, const char *pass, const char *text, size_t length)
 {
     (void)user;
@@ -191,7 +191,7 @@ static int compile_module(const struct given *g, neso_context *ctx, neso_module 
     return result;
 }
 
-/* Reads a source, or a bundle: FILE.neso. */
+/* Makes a module from a source, or, if the path ends in .neso, from a bundle. */
 static neso_status read_module(neso_context *ctx, const char *path, const char *text, size_t length,
                                neso_module **module)
 {
@@ -223,7 +223,7 @@ static int compile_file(const struct given *g, const char *path, struct order *o
         free(text);
         return BAD;
     }
-    /* if ptxas is not installed, the driver of the context's GPU assembles the kernel */
+    /* if ptxas is not installed, try to use a GPU; emit_assembled reports the missing ptxas all the same */
     if (order->emit >= EMIT_CUBIN && order->emit != EMIT_C && !find_tool("ptxas", tool, sizeof tool))
         neso_context_use_device(ctx, "cuda", NULL);
     neso_status status = read_module(ctx, path, text, length, &module);

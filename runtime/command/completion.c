@@ -136,8 +136,8 @@ static void print_bash(void)
 
 /* -- zsh -- */
 
-/* Prints the meaning of an option, which zsh reads in the form '...[meaning]'. Escapes quotes and brackets, which
- * would end the meaning. */
+/* Prints the meaning of an option, which zsh reads in the form '...[meaning]'. Escapes the characters that
+ * would end the meaning, such as quotes and brackets. */
 static void print_quoted(const char *s)
 {
     for (; *s; s++)

@@ -5,8 +5,8 @@
  *     --output out, save_path='a'           out/a/plot.csv
  *     save_path='..', '/etc', a link        refused
  *
- * The command opens a path component by component, beginning at the folder, and refuses symbolic links, which could
- * lead out of the folder. */
+ * A path is opened component by component, beginning at the folder. Symbolic links are refused, because they
+ * could lead out of the folder. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -20,7 +20,8 @@
 
 enum { SAVED, NOT_SAVED, NOT_BELOW = NESO_SAVE_OUTSIDE };
 
-/* Returns the part of `path` after the folder; NULL if the path starts outside of the folder. */
+/* Returns the part of `path` that is relative to `folder`: the whole path if it is relative, or the part of
+ * an absolute path after the folder. Returns NULL if an absolute path is not below the folder. */
 static const char *relative(const char *folder, const char *path)
 {
     char real[PATH_MAX];
@@ -65,7 +66,8 @@ static int write_in(int folder, const char *name, const char *text, size_t lengt
     return good ? SAVED : NOT_SAVED;
 }
 
-/* Writes the file `path`, which is relative to an open folder, and closes the folder. */
+/* Writes the file `path`, which is relative to the open folder `folder`, and closes the folder. If the result
+ * is NOT_SAVED, errno has the reason. */
 static int walk(int folder, const char *path, const char *text, size_t length)
 {
     char name[NAME_MAX + 1];

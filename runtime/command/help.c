@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* help.c: implements `neso help`, which prints the commands with their options, the compiler's tables, and single names
- * of the language.
+/* help.c: implements `neso help`, which prints the commands with their options, the compiler's tables, and
+ * the entry of a name in the language reference.
  *
  *     $ neso help tl.cdiv
  *     tl.cdiv(x, div), also x.cdiv(div)
@@ -200,7 +200,7 @@ static int print_topic(const struct given *g, const char *topic)
     return result;
 }
 
-/* The topics for which the command prints a longer table than neso_help returns. */
+/* For these topics, `neso help` prints tables with a column that the tables of neso_help lack. */
 static const struct {
     const char *word;
     void (*print)(FILE *to);

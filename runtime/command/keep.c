@@ -5,8 +5,9 @@
  *     neso run --keep-ir DIR program.py
  *     neso compile DIR/kernel-0123456789abcdef.ir --target sm_80 --emit ptx
  *
- * The name of a kernel's file is the kernel's id. The IR is the traced IR, before any pass. A compilation depends only
- * on the traced IR, the target and the thresholds of --param, so the second command compiles the same kernel. */
+ * The name of a kernel's file is the kernel's id (neso_kernel_id). The IR is the traced IR, before any pass.
+ * A compilation depends only on the traced IR, the target and the thresholds of --param. So the second
+ * command compiles the kernel that the program launched, for any target. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -37,8 +38,8 @@ int keep_folders(const struct given *g)
     return GOOD;
 }
 
-/* Writes one text of a kernel, or a message if the text cannot be made. The interpreter needs no PTX, so the kernel is
- * compiled to PTX only for this text. If this compilation fails, there is no PTX. */
+/* Writes one text of a kernel, or prints a message if the text cannot be made. On the interpreter, which
+ * needs no PTX, only this request compiles the kernel to PTX, and the compilation may fail. */
 static void keep_text(const struct given *g, neso_context *ctx, neso_kernel *kernel,
                       const struct kept_text *k)
 {

@@ -3,10 +3,11 @@
  * kernel that the program launches:
  *
  *     neso compile matmul.py
- *     neso compile matmul.py::matmul --signature "*fp16:16, ..., 128, 128, 64" --num-warps 8      the same
+ *     neso compile matmul.py::matmul --signature "*fp16:16, ..., 128, 128, 64" --num-warps 8    is equivalent
  *
- * To find them, the program's host code runs on the CPU. Launches compile their kernels but do not execute them.
- * Assertions never fail, because the results are missing. */
+ * To find the specializations, the command runs the program's host code. Launches compile their kernels but
+ * do not execute them. Assertions of the host code never fail, because the kernels' results, which they test,
+ * are missing. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <stdlib.h>

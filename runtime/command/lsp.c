@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* lsp.c: implements `neso lsp`, a server for editors, which speaks the Language Server Protocol over standard input and
- * output:
+ * output. The server answers events and requests of the editor (left) with data (right):
  *
- *     the editor opens or changes a file     the messages of `neso check` for it, as diagnostics
+ *     a file is opened or changed            the messages of `neso check` for it, as diagnostics
  *     hover over a variable of a kernel      x: tile<256xf32,#l0>, and the definition of layout #l0
  *     hover over tl.load                     its entry of the language reference
  *     completion after tl.                   the names of the language
  *
- * The types of variables come from the IR of the file's kernels. A kernel is compiled with the types of its launch. If
- * the file does not launch the kernel, its types are guessed (check.c). The kernels are compiled at the first hover
- * after a change of the file. */
+ * The types of variables come from the IR of the file's kernels. A kernel is compiled with the signatures
+ * with which the file launches it. If the file does not launch the kernel, the signature is guessed
+ * (check.c). The kernels are compiled at the first hover after a change of the file. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -123,7 +123,8 @@ static int number_of(const struct json *j)
 
 /* -- places: the protocol counts lines and UTF-16 code units from 0 -- */
 
-/* Returns the start of a line, or the end of the text if it has fewer lines. */
+/* Returns the start of line number `line`, counted from 0, or the end of the text if the text has fewer
+ * lines. */
 static const char *line_at(const char *text, int line)
 {
     for (const char *end; line > 0 && *text; line--) {
@@ -153,8 +154,8 @@ static size_t bytes_of(const char *line, int units)
     return i;
 }
 
-/* Appends a source location of neso as a range of the protocol. In neso, lines and columns count from 1, and columns
- * count bytes. */
+/* Appends a source location of a neso message as a range of the protocol. In neso's messages, lines and
+ * columns count from 1, and columns and lengths count bytes. */
 static void put_range(struct buffer *out, const char *text, int line, int column, int length)
 {
     line = line > 0 ? line - 1 : 0;
@@ -407,7 +408,7 @@ static void compile(const struct server *s, struct document *d)
 struct word {
     char dotted[128];
     const char *name;         /* after the last dot */
-    int line, column, length; /* the place and length of `dotted`, in neso's counting */
+    int line, column, length; /* the place of `dotted`, counted from 1, and its length in bytes */
 };
 
 static bool is_letter(char c)
@@ -448,9 +449,9 @@ static bool is_language(const char *text, const char *name, size_t n)
     return false;
 }
 
-/* Sets `prefix` to the prefix that the language tables use for the first n bytes of a dotted name. Example: if the
- * file has `import triton.language as lang`, the prefix for "lang." of "lang.load" is "tl.". Returns false if these
- * bytes do not name a module of the language. */
+/* Translates the module name in a dotted name (its first n bytes, including the last dot) to the prefix that
+ * the language tables use for this module. Example: if the file has `import triton.language as lang`, the
+ * prefix for "lang." is "tl.". Returns false if the bytes do not name a module of the language. */
 static bool find_prefix(const char *text, const char *dotted, size_t n, char prefix[64])
 {
     static const char extra[] = "tl.extra.libdevice.";
@@ -476,7 +477,7 @@ static bool is_behind(const struct language_row *r, const char *prefix)
            (strcmp(prefix, "tl.math.") == 0 && strcmp(r->where, "math") == 0);
 }
 
-/* Returns the row of the table for a dotted name; NULL if the name is not part of the language. */
+/* Returns the row of language_rows for a dotted name; NULL if the name is not part of the language. */
 static const struct language_row *find_row(const char *text, const char *dotted)
 {
     const char *dot = strrchr(dotted, '.');
@@ -621,6 +622,9 @@ static bool put_constant(struct buffer *out, const struct document *d, const str
     return false;
 }
 
+/* Appends the type or the constant value of the variable w in a kernel. If is_certain is true, considers only
+ * kernels that contain w's line; otherwise all kernels, since a kernel may call the function that contains
+ * the line. Returns false if no kernel has such a variable. */
 static bool put_value(struct buffer *out, const struct document *d, const struct word *w, bool is_certain)
 {
     for (int i = 0; i < d->nkernels; i++) {
@@ -677,7 +681,8 @@ static void hover(const struct server *s, const struct json *id, struct document
 
 /* -- completion -- */
 
-/* Answers a request for completion with the names of the language that have the prefix before the cursor. */
+/* Answers a request for completion with all names of the language module that stands before the cursor
+ * ("tl."). */
 static void complete(const struct json *id, const struct document *d, const struct json *position)
 {
     const char *s = line_at(d->text, number_of(json_member(position, "line")));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c: the command `neso`. The command uses only neso.h and libc, so an embedder can do everything that the command
- * does.
+/* main.c: the command `neso`. The command calls only the public functions of neso.h and libc, so every
+ * program that embeds neso can do what the command does.
  *
  * Two tables, of commands and of options, drive parsing, help and messages. Only the files of the command read the
  * environment, open files, print and exit. Exit status: 0 success, 1 the program failed, 2 bad usage or bad input. */
@@ -162,8 +162,9 @@ enum option find_option(const struct command_row *c, const char *arg, const char
     return OPTIONS_END;
 }
 
-/* Stores the value of an option. If the option is repeated, the last value counts. As an exception, the values of all
- * --param, or of all --to-param, are joined. Returns false if there is no room. */
+/* Stores the value of an option. If an option is repeated, its last value replaces the others; only the
+ * values of --param, and of --to-param, are joined with commas. Returns false if the joined values are too
+ * long. */
 static bool keep_value(struct given *g, enum option o, const char *value)
 {
     if (g->options[o] && (o == OPTION_param || o == OPTION_to_param)) {
@@ -179,7 +180,8 @@ static bool keep_value(struct given *g, enum option o, const char *value)
 }
 
 /* Reads the options and arguments of a command. A command that passes arguments to a program (such as `run`) has no
- * options after its first argument, the name of the program: all further words belong to the program. */
+ * options after its first argument, the name of the program: all further words belong to the program. Returns
+ * an exit status, or -1 if --help has printed the command's help. */
 static int parse(const struct command_row *c, int argc, char **argv, struct given *g)
 {
     g->argv = argv;

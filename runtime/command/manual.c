@@ -8,7 +8,7 @@
 
 /* -- the language -- */
 
-/* Prints the tags of messages as a list: `axis-range`, `wants-block`. */
+/* Prints the tags of messages, which blanks separate, as a list: `axis-range`, `wants-block`. */
 static void print_tags(const char *tags)
 {
     const char *comma = "";
@@ -74,8 +74,8 @@ static void print_refusal(void *user, const char *tag, const char *text)
     char word[80];
     (void)user;
     snprintf(word, sizeof word, " %s ", tag);
-    /* omit the message that the first table explains, and the messages about operands and formats, because Python
-     * reports the same errors */
+    /* omit the tag "not-supported", which the first table explains, and the errors about operands and formats
+     * that Python reports too */
     bool is_python = strncmp(text, "unsupported operand", 19) == 0 ||
                      strncmp(text, "unsupported format", 18) == 0 || strstr(text, "supported between") ||
                      strcmp(tag, "not-supported") == 0;
@@ -105,7 +105,8 @@ static void print_limits(void)
 
 /* -- the commands -- */
 
-/* Prints a cell of a table, with `|` escaped, because it would end the cell. */
+/* Prints a cell of a Markdown table. Escapes `|`, which would end the cell, and `<`, which would begin an
+ * HTML tag. */
 static void print_cell(const char *s)
 {
     for (; *s; s++)
@@ -151,8 +152,7 @@ bool print_page(const char *name)
 
 /* -- man(1) -- */
 
-/* Prints a text for roff. Escapes backslashes, minus signs, and a dot at the start of a line, because roff would
- * interpret them. */
+/* Prints a text for roff. Escapes backslashes and minus signs, because roff would interpret them. */
 static void print_roff(const char *s)
 {
     for (; *s; s++)

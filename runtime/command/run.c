@@ -26,7 +26,7 @@ struct session {
     int nkernels;             /* kernels compiled so far */
     char kernel[80];          /* the kernel that was compiled last; "" before the first */
     struct buffer record;     /* the contents of the file of --record */
-    struct keeper *keeper;    /* decides which capsules of launches become files; NULL: none are made */
+    struct keeper *keeper;    /* decides which capsules of launches become files; NULL: none do */
     struct buffer difference; /* the capsule of the first difference that --check finds */
     FILE *digests;            /* the file of --digests; NULL: standard error */
 };
@@ -140,8 +140,8 @@ static void compiled(void *user, neso_kernel *kernel)
     progress_show(&s->progress, "%d kernels compiled, %s the last", s->nkernels, s->kernel);
 }
 
-/* The callback neso_context_options.cancelled. This callback cancels nothing. It updates the line of progress, because
- * the library calls it often during a long call. */
+/* The callback neso_context_options.cancelled. It never cancels the call. It only updates the line of
+ * progress, because the library calls it often during a long call. */
 static int show_progress(void *user)
 {
     struct session *s = user;
@@ -242,7 +242,8 @@ bool choose_trace(const struct given *g, int *trace, int *bits)
     return false;
 }
 
-/* Opens the file of --digests; returns false if it cannot be written. */
+/* Opens the file of --digests, if there is one. Returns false after a message if the file cannot be
+ * written. */
 static bool open_digests(struct session *s)
 {
     const char *path = s->given->options[OPTION_digests];
@@ -296,7 +297,7 @@ static bool check_break(const struct given *g, const char *path, const char *tex
     return true;
 }
 
-/* Returns an option in the command line that works only on the interpreter; NULL if there is none. */
+/* Returns the first option in the command line that works only on the interpreter; NULL if there is none. */
 static const char *interpreter_option(const struct given *g)
 {
     return g->options[OPTION_trace]      ? "--trace"
@@ -463,7 +464,7 @@ int run_with(const struct given *g, struct keeper *keeper)
 
 /* -- doctor -- */
 
-/* Returns the first message of the last call. */
+/* Returns the first message of the last library call on the context, and sets *d to the whole diagnostic. */
 static const char *first_message(neso_context *ctx, neso_diagnostic *d)
 {
     *d = (neso_diagnostic){.size = sizeof *d};

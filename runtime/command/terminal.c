@@ -48,7 +48,7 @@ static const struct {
     const char *word, *colour;
 } kinds[] = {{"error: ", RED}, {"warning: ", MAGENTA}, {"note: ", CYAN}, {"hint: ", GREEN}};
 
-/* Returns whether this is a line of carets, such as " | ^~~". */
+/* Returns whether a line of n bytes marks columns of a source line by carets: " | ^~~". */
 static bool is_caret(const char *line, size_t n)
 {
     size_t i = 0;

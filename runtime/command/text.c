@@ -65,7 +65,8 @@ void buffer_free(struct buffer *b)
     *b = (struct buffer){0};
 }
 
-/* Returns the length in bytes of the UTF-8 character at s, where n bytes are left; 0 if the bytes are not UTF-8. */
+/* Returns the length in bytes of the UTF-8 character at the start of the n bytes at s; 0 if there is no such
+ * character. */
 static size_t character_length(const unsigned char *s, size_t n)
 {
     size_t length = s[0] < 0x80                   ? 1
@@ -84,8 +85,8 @@ static size_t character_length(const unsigned char *s, size_t n)
     return length;
 }
 
-/* Returns how many of the n bytes at s precede the first character that JSON must escape. These bytes can be copied
- * unchanged. */
+/* Returns how many of the n bytes at s can be copied into a JSON string unchanged: the bytes before the first
+ * one that put_json escapes or that is not ASCII. */
 static size_t plain_length(const char *s, size_t n)
 {
     size_t i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu.c: implements the device memory of the interpreter and the emulator by memory of this process. */
+/* cpu.c: implements the device memory of the interpreter and the emulator with memory of this process. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/interpreter/interpreter.h"
 

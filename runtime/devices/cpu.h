@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu.h: implements device memory by memory of this process, for the interpreter and the emulator. Allocations have
- * known bounds, and unused bytes separate them. Addresses are pointers of this process. Every function has finished its
- * work when it returns. The state of such a device (device.state) is a struct cpu. */
+/* cpu.h: implements device memory for the interpreter and the emulator, with memory of this process.
+ * Allocations have known bounds, and unused bytes separate them. Device addresses are pointers of this
+ * process. No function works asynchronously: each has finished its work when it returns. The state of such a
+ * device (device.state) is a struct cpu. */
 #ifndef NESO_RUNTIME_CPU_H
 #define NESO_RUNTIME_CPU_H
 
@@ -15,17 +16,18 @@ struct cpu_buffer {
     uint64_t base;
     uint64_t bytes;
     const char *name;
-    struct race_shadow *shadow; /* the recorded accesses; NULL: accesses are not recorded */
-    /* for each byte, a mask of the bits that neither the host nor a kernel has written; NULL: all bits were written */
+    struct race_shadow *shadow; /* the recorded accesses (race.h); NULL: accesses are not recorded */
+    /* for each byte, a mask of the bits that neither the host nor a kernel has written; NULL: all bits were
+     * written, or the device does not track them */
     unsigned char *undefined;
 };
 
 struct cpu_allocation {
     struct cpu_buffer buffer;
-    char *block; /* the block of `bytes` bytes that contains the buffer, and that cpu.c must free; NULL: the caller
-                  * owns the memory (device_class.lend) */
-    size_t bytes;
-    bool is_defined; /* the host has written all bytes, so the buffer's `undefined` is no longer used */
+    char *block; /* the block that contains the buffer, and that cpu.c must free; NULL: the caller owns the
+                  * memory (device_class.lend) */
+    size_t bytes; /* the size of the block */
+    bool is_defined; /* all bytes count as written by the host, so the buffer's `undefined` is not used */
 };
 
 struct cpu {
@@ -38,7 +40,8 @@ struct cpu {
     struct emu_counts *counts; /* the emulator's counters; NULL: counting is off */
 };
 
-/* These functions implement members of device_class, except cpu_open, which the `open` of each class calls. */
+/* These functions implement the members of device_class that have the same names. The exceptions are
+ * cpu_open, which the `open` of each class calls, and cpu_define. */
 bool cpu_open(struct device *d, int ordinal, struct fault *f);
 void cpu_close(struct device *d);
 bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
@@ -49,7 +52,7 @@ bool cpu_write(struct device *d, uint64_t to, const void *from, size_t bytes, vo
 bool cpu_read(struct device *d, void *to, uint64_t from, size_t bytes, void *stream, struct fault *f);
 bool cpu_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);
 bool cpu_fill(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
-/* Records that the bytes were written, if the device tracks undefined memory. */
+/* Records that the host has written the bytes from address `at` on, if the device tracks undefined memory. */
 void cpu_define(struct device *d, uint64_t at, uint64_t bytes);
 bool cpu_workspace(struct device *d, size_t bytes, void *stream, uint64_t *address, struct fault *f);
 void cpu_workspace_end(struct device *d, uint64_t address, void *stream);
@@ -61,13 +64,14 @@ void cpu_event_free(struct device *d, void *event);
 bool cpu_event_record(struct device *d, void *event, void *stream, struct fault *f);
 bool cpu_event_seconds(struct device *d, void *from, void *to, double *seconds, struct fault *f);
 
-/* Returns a sorted list of the device's current buffers, and sets *n to their number. The caller frees the list with
- * cpu_buffers_free. Returns NULL if there is no memory. The buffer into which pointers[k] points gets the name
- * names[k], unless names[k] is NULL. */
+/* Returns a list of the device's current buffers, sorted by address, and sets *n to their number. The caller
+ * frees the list with cpu_buffers_free. Returns NULL if there is no memory. The buffer into which pointers[k]
+ * points, or at whose end it points, gets the name names[k], unless names[k] is NULL. */
 struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *names, const uint64_t *pointers,
                                int *n);
 void cpu_buffers_free(struct device *d, struct cpu_buffer *list, int n);
-/* Returns the last buffer that begins at or below `at`; NULL if there is none. */
+/* Returns the last buffer that begins at or below address `at`, even if it ends below `at`; NULL if there is
+ * none. */
 const struct cpu_buffer *cpu_buffer_at(const struct cpu_buffer *list, int n, uint64_t at);
 
 static inline bool cpu_is_inside(const struct cpu_buffer *b, uint64_t at, uint64_t bytes)
@@ -75,7 +79,7 @@ static inline bool cpu_is_inside(const struct cpu_buffer *b, uint64_t at, uint64
     return b && at >= b->base && at - b->base <= b->bytes && b->bytes - (at - b->base) >= bytes;
 }
 
-/* Returns the current time of the system's clock. */
+/* Returns the time of the system's clock, in nanoseconds since 1970. */
 int64_t cpu_nanoseconds(void);
 
 #endif

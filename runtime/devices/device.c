@@ -54,8 +54,8 @@ static bool open_best(struct device *d, void *cuda_context, const struct memory 
     return false;
 }
 
-/* Returns whether the name denotes a device of this class. Sets *ordinal to the number after a colon: "cuda:1" denotes
- * GPU 1 of class cuda. */
+/* Returns whether the name denotes a device of this class. Sets *ordinal to the number after the colon, or to
+ * 0 if the name has no colon: "cuda:1" denotes GPU 1 of class cuda. */
 static bool matches(const char *name, const struct device_class *class, int *ordinal)
 {
     size_t n = strlen(class->name);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* device.h: the interface of devices, on which kernels run. Each folder implements a device: cuda/ (GPUs, by the CUDA
- * driver API), interpreter/ (executes traced IR), emulator/ (executes PTX on the CPU).
+/* device.h: the interface of devices, on which kernels run. Each folder implements a device: cuda/ runs
+ * kernels on a GPU through the CUDA driver API, interpreter/ executes traced IR on the CPU, and emulator/
+ * executes PTX on the CPU.
  *
  *     device_open ─► alloc, write ─► load(image) ─► launch(loaded, args, grid) ─► sync, read ─► unload, close
  *
- * The interpreter executes the traced IR, on which no pass has run; the other devices execute the PTX. A function that
- * fails returns false and fills in a fault. No device function calls longjmp, because any thread may launch. No device
- * function calls the compiler while it holds a lock, so that a compilation, which may take long, delays no launch.
+ * Traced IR is the IR before any optimization pass. A function that fails returns false and fills in a fault.
+ * A device function never leaves its caller by longjmp, because any thread may launch. No device function
+ * calls the compiler while it holds a lock, so that a compilation, which may take long, delays no launch.
  *
  * To add a device, add a row to device.c's table, and define a `const struct device_class` in a new file. */
 #ifndef NESO_RUNTIME_DEVICE_H
@@ -37,7 +38,7 @@ void fault_text(const struct fault *f, char *out, size_t n);
 
 struct device {
     const struct device_class *class; /* NULL: the device is not open */
-    const struct memory *mem;         /* the allocator for the class's memory on the host */
+    const struct memory *mem;         /* the allocator for the host memory that the class's functions use */
     int multiprocessors;              /* the number of SMs; 0: unlimited */
     /* the target to compile for: the GPU's row of the target table; NULL on a CPU, which can run code for any target */
     const struct target *target;
@@ -55,9 +56,9 @@ struct image {
     const struct func *func; /* the traced IR, if the device does not take PTX */
 };
 
-/* The part of a launch that is checked for races between programs. RACES_start: the interpreter checks the first
- * programs (run.c), and the emulator checks nothing. RACES_off: no device checks anything. RACES_all: each device
- * checks the whole launch. */
+/* The programs of a launch that are checked for races. RACES_start: the interpreter checks the first programs
+ * (run.c), and the emulator checks none. RACES_off: neither checks any. RACES_all: both check all programs. A
+ * GPU never checks for races. */
 enum races { RACES_start, RACES_off, RACES_all };
 
 /* The tensor to which an argument points, for reports. */
@@ -68,16 +69,17 @@ struct launch_tensor {
     const int64_t *shape, *stride; /* sizes and strides in elements */
 };
 
-/* The execution of an op host_call by a program; only the interpreter supports it. */
+/* One execution of a host_call op, which calls plain Python, by a program. Only the interpreter supports this
+ * op. */
 struct host_call {
     const struct op *op;
-    int site;
+    int site; /* the op's attribute `site` */
     int pid[3];
-    const char *const *values; /* the values of the operands, row-major */
+    const char *const *values; /* values[i]: the elements of operand i, row-major */
     char *result;              /* memory for the result; NULL: the call has no result */
-    /* If the host is called because an op has made a NaN: this op, and a text that explains the NaN. `op` and `site`
-     * then describe the program's last host_call before the op that made the NaN. NULL: the host executes the
-     * host_call `op`. */
+    /* nan_at is NULL if the host must execute the host_call `op`. Otherwise, the call tells the host that the
+     * op nan_at has made a NaN, and nan_text explains the NaN. In this case, `op` and `site` describe the
+     * last host_call that the program executed before nan_at. */
     const struct op *nan_at;
     const char *nan_text;
 };
@@ -99,7 +101,7 @@ struct launch {
     int nmaps; /* the number of tensor maps, whose addresses are the last args */
     bool pairs; /* launch CTAs in clusters of two along axis 0 */
     bool turned; /* consecutive CTAs run programs that are consecutive along axis 1, not axis 0 */
-    int packs;  /* the number of programs that each CTA runs, each by one warp; 0: a CTA runs one program */
+    int packs;  /* each CTA runs this number of programs, each with one warp; 0: a CTA runs one program */
     const struct launch_tensor *tensors; /* the tensor of each argument; NULL: unknown */
     enum races races;
     int64_t sample;      /* on a CPU: the number of evenly spaced CTAs (in the interpreter: programs) to run; 0: all */
@@ -153,7 +155,8 @@ enum { DEVICE_MEMORY = -1 };
 struct device_class {
     const char *name, *meaning;
     bool takes_ptx;
-    /* Sets d->state, d->target and d->text. `ordinal` is the number after the colon in the device's name, or 0. */
+    /* Sets d->state and d->text, and, where the device has them, d->target and d->multiprocessors. `ordinal`
+     * is the number after the colon in the device's name; 0 if the name has no colon. */
     bool (*open)(struct device *d, int ordinal, void *cuda_context, struct fault *f);
     void (*close)(struct device *d);
 
@@ -163,7 +166,8 @@ struct device_class {
     /* Allows kernels to access memory of the caller until `release`, which does not free such memory. NULL: the driver
      * decides which memory kernels may access. */
     bool (*lend)(struct device *d, uint64_t address, size_t bytes, struct fault *f);
-    /* Finds the allocation or lent memory that contains an address or ends at the address. */
+    /* Sets *base and *bytes to the allocation or lent memory that contains the address; on a CPU, also to the
+     * one that ends at the address. Returns false if there is none. */
     bool (*extent)(struct device *d, uint64_t address, uint64_t *base, uint64_t *bytes);
     /* write, read, copy and fill work in stream order. When write or read returns, the copy has finished. */
     bool (*write)(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f);
@@ -180,21 +184,23 @@ struct device_class {
 
     bool (*load)(struct device *d, const struct image *image, void **loaded, struct fault *f);
     void (*unload)(struct device *d, void *loaded);
-    /* Encodes a tensor map for a kernel into MAP_BYTES bytes, aligned to 64. Returns false if the values cannot be
-     * encoded. Any thread may call this function. NULL: the device has no tensor maps. */
+    /* Encodes a tensor map for a kernel, and writes it to `map`: MAP_BYTES bytes, aligned to 64. Returns
+     * false if the values cannot be encoded. Any thread may call this function. NULL: the device has no
+     * tensor maps. */
     bool (*encode)(struct device *d, const struct tensor_map_values *v, void *map);
     /* Launches a kernel. Any thread may call this function. */
     bool (*launch)(struct device *d, void *loaded, const struct launch *l, struct fault *f);
-    /* Returns the number of registers and the bytes of local memory of a thread, as the assembler reports them; -1:
-     * unknown. */
+    /* Sets *registers and *local_bytes to the registers and the bytes of local memory that a thread uses, as
+     * the assembler reports them; -1: unknown. */
     void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
     /* Returns the driver's handle (CUfunction) of a loaded kernel. NULL: the device has no driver. */
     void *(*function)(void *loaded);
     /* Queries the driver's device attribute `number`; DEVICE_MEMORY means the size of memory in bytes. NULL: the
      * device has no driver. */
     bool (*attribute)(struct device *d, int number, int64_t *value, struct fault *f);
-    /* Enqueues a matrix product, which a library of the vendor computes. If no library can compute the product,
-     * returns false, and sets the status in f to NESO_OK. NULL: the device has no such library. */
+    /* Enqueues a matrix product for the vendor's library (cuBLAS). If there is no library, or it cannot
+     * compute the product, returns false, and sets the status in f to NESO_OK. NULL: no library exists for
+     * the device. */
     bool (*multiply)(struct device *d, const struct product *p, struct fault *f);
     /* `count` starts counting, and `counts` reports the counters (neso_counts_start and neso_counts_each in neso.h).
      * NULL: the device cannot count. */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* race.c: detects races: two programs access the same bytes, at least one of them writes, and the accesses are not
- * ordered.
+/* race.c: detects races between the programs of a launch. A race occurs if two programs access the same
+ * bytes, at least one of them writes, and the accesses are not ordered.
  *
  *     cell of bytes 4..7 of x_ptr:   written by program 0 at its 2nd memory op   ◄── program 1 reads it: a race
  *
- * Each granule of memory, of the size of the smallest element that the kernel accesses, has a cell, which records the
- * last write and the last reads. One thread runs the checked programs, so reports are the same in every run.
+ * Memory is divided into granules, which have the size of the smallest element that the kernel accesses. Each
+ * granule has a cell, which records the last write and the last reads. A single thread runs all checked
+ * programs, so reports are the same in every run.
  *
- * Each release (an atomic or a fence) ends an epoch of a program. The accesses of an epoch count as ordered before a
- * later access of another program if, since the epoch began, the first program has executed a release and the other
- * program an acquire. The check ignores the addresses and the order of releases and acquires. So some races are not
- * detected, but every reported race is real. Two atomics, and two writes of the same value, do not race. Volatile
- * loads count as atomics. */
+ * Each release (an atomic or a fence) ends an epoch of its program, and begins the next epoch. The accesses
+ * of program A in an epoch count as ordered before a later access of program B if A has executed a release,
+ * and B an acquire, since the epoch began. The check ignores the addresses and the order of releases and
+ * acquires. Therefore, some races are not detected, but every reported race is real. Two atomics, and two
+ * writes of the same value, do not race. Volatile loads count as atomics. */
 #include "runtime/devices/race.h"
 
 #include <pthread.h>
@@ -20,8 +21,9 @@
 enum { CELLS_AT_ONCE = 1 << 14, EPOCHS_MOST = 1 << 30, CHUNKS_MOST = 1 << 16 };
 #define ATOMIC_FLAG 0x80000000u
 
-/* The epochs of a granule's last write, of its last read, and of the last read by a program other than the last reader.
- * writer and reader are the places (race_access.place) of the last write and the last read. */
+/* A cell contains the numbers of three epochs: of the granule's last write, of its last read, and of the last
+ * read by a program other than the last reader. ATOMIC_FLAG in `write` marks an atomic. writer and reader are
+ * the places (race_access.place) of the last write and the last read. */
 struct cell {
     uint32_t write, read, other_read;
     uint16_t writer, reader;
@@ -39,9 +41,10 @@ struct epoch {
 struct race {
     const struct memory *mem;
     pthread_mutex_t lock; /* only one launch at a time is checked */
-    /* the epochs of this launch have the numbers from `base` to next - 1; older epochs in cells are ignored */
+    /* the epochs of this launch have the numbers from `base` to next - 1; cells may contain epochs of earlier
+     * launches, which are ignored */
     uint32_t base, next;
-    uint32_t time;
+    uint32_t time;    /* the number of releases and acquires in this launch, plus 1 */
     uint64_t granule; /* the number of bytes that a cell represents */
     struct epoch *epochs;
     size_t epochs_cap;
@@ -118,8 +121,9 @@ static bool reserve(const struct memory *m, void **p, size_t *cap, size_t count,
     return true;
 }
 
-/* Returns a pointer to cell i, and limits *n to the number of contiguous cells that begin there. Returns NULL if there
- * is no memory for cells. */
+/* Returns a pointer to cell i, and reduces *n to the number of cells that are contiguous in memory from there
+ * on. Returns NULL if s is NULL, or if the cell cannot be allocated or is beyond CHUNKS_MOST chunks; the
+ * accesses to these *n cells are then not checked. */
 static struct cell *cells_at(const struct race *r, struct race_shadow *s, uint64_t i, uint64_t *n)
 {
     uint64_t chunk = i / CELLS_AT_ONCE, rest = CELLS_AT_ONCE - i % CELLS_AT_ONCE;

@@ -6,12 +6,12 @@
 #include "ir/ir.h"
 
 struct race;
-struct race_shadow; /* the recorded accesses to a buffer */
+struct race_shadow; /* the accesses to a buffer that race.c has recorded */
 
 /* A program whose accesses are checked. */
 struct race_party {
     uint32_t program;         /* the program's number in the grid */
-    uint32_t epoch, acquired; /* the program's current epoch (race.c), and the time of its last acquire */
+    uint32_t epoch, acquired; /* the program's current epoch (race.c), and the time of the last acquire */
 };
 
 /* An access to `bytes` bytes of a buffer, beginning at offset `at`. */
@@ -25,24 +25,28 @@ struct race_access {
 struct race_other {
     uint32_t program;
     uint16_t place;
-    const char *did; /* "has written" */
+    const char *did; /* what the program did, for a report: "has written" */
 };
 
 struct race *race_new(const struct memory *m); /* Returns NULL if there is no memory. */
 void race_free(struct race *r);
 struct race_shadow *race_shadow_new(const struct memory *m);
 void race_shadow_free(struct race_shadow *s, const struct memory *m);
-/* These functions begin and end a launch. race_begin returns false if the launch cannot be checked. `granule` is the
- * size of the smallest access; the size of every access is a multiple of it. */
+/* These functions begin and end a launch. race_begin returns false if the launch cannot be checked, for
+ * example because another launch is being checked. `granule` is the size of the smallest access in bytes; it
+ * must divide the size of every access. */
 bool race_begin(struct race *r, int granule);
 void race_end(struct race *r);
-/* Begins a program. Returns false if there is no memory to check it. */
+/* Initializes *p, and begins the program. Returns false if there is no memory to check the program. */
 bool race_program(struct race *r, struct race_party *p, uint32_t program);
+/* These functions record an acquire or a release by the program. race_release returns false if there is no
+ * memory for a new epoch. */
 void race_acquire(struct race *r, struct race_party *p);
 bool race_release(struct race *r, struct race_party *p);
-/* These functions check and record an access before it happens. They return the offset from a->at of the first byte of
- * a race, and set *other; they return -1 if there is no race. `value` points to the bytes to be written, and `there`
- * to the bytes that will be overwritten. `value` is NULL if the access is an atomic. */
+/* These functions check and record an access before it happens. If the access races with an earlier access,
+ * they set *other to the earlier access, and return the offset from a->at of the first granule with a race.
+ * Otherwise, they return -1. `value` points to the bytes to be written, and `there` to the bytes that will be
+ * overwritten. `value` is NULL if the access is an atomic. */
 int64_t race_read(const struct race *r, const struct race_party *p, const struct race_access *a,
                   struct race_other *other);
 int64_t race_write(const struct race *r, const struct race_party *p, const struct race_access *a, const void *value,

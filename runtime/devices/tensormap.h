@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* tensormap.h: the emulator's format of a tensor map. A tensor map is a kernel parameter that describes a tensor, the
- * box that a bulk copy moves, and the swizzle of the box in shared memory. map_pack converts the values of the launch
- * plan (plan.h) to a struct packed_map.
+/* tensormap.h: defines struct packed_map, the contents of a tensor map. A tensor map is a kernel parameter
+ * that describes a tensor in global memory, the box that a bulk copy moves, and the swizzle of the box in
+ * shared memory. map_pack converts the values of the launch plan (plan.h) to a struct packed_map.
  *
  *     cuda      cuTensorMapEncodeTiled creates the parameter from the fields of the struct packed_map
- *     emulator  the struct packed_map, of 128 bytes, is the parameter
+ *     emulator  the struct packed_map, of 128 bytes, is itself the parameter
  *
- * Dimension 0 is contiguous. The limits are those of cuTensorMapEncodeTiled. The rank is 1 to 5. Extents are at most
- * 2^31; the driver accepts up to 2^32, but copies with maps of larger extents trap on an H200. The base is a multiple
- * of 16. Strides are multiples of 16, and less than 2^40. A box has at most 256 elements in each dimension. A row of
- * the box (dimension 0) is a multiple of 16 bytes, and, if the map has a swizzle, at most as wide as the swizzle. */
+ * Dimension 0 is contiguous. The limits are those of cuTensorMapEncodeTiled, with one exception: extents are
+ * at most 2^31. (The driver accepts extents up to 2^32, but an H200 traps at copies whose maps have extents
+ * above 2^31.) The rank is 1 to 5. The base and the strides are multiples of 16 bytes, and strides are less
+ * than 2^40 bytes. A box has at most 256 elements in each dimension. The size of a row of the box (dimension
+ * 0) is a multiple of 16 bytes; if the map has a swizzle, the row is at most as wide as the swizzle. */
 #ifndef NESO_RUNTIME_TENSORMAP_H
 #define NESO_RUNTIME_TENSORMAP_H
 
@@ -39,9 +40,9 @@ struct packed_map {
     uint32_t magic; /* MAP_MAGIC */
     uint8_t type;   /* enum map_type */
     uint8_t rank, swizzle;
-    uint8_t fills_nan;         /* loads fill elements outside of the tensor with NaN instead of zero */
+    uint8_t fills_nan;         /* 1: loads fill elements outside of the tensor with NaN instead of zero */
     uint64_t base;             /* address of element 0 */
-    uint64_t extent[MAP_RANK_MAX];
+    uint64_t extent[MAP_RANK_MAX]; /* sizes of the tensor in elements */
     uint64_t stride[MAP_RANK_MAX - 1]; /* stride[d]: the stride of dimension d + 1, in bytes */
     uint16_t box[MAP_RANK_MAX];        /* sizes of the box in elements */
     uint8_t step[MAP_RANK_MAX];        /* element stride: always 1 */
@@ -56,8 +57,8 @@ static inline int map_elem_bytes(enum map_type t)
     return bytes[t];
 }
 
-/* Packs the values of a launch into m. The first dimension of v is the outermost, and the first dimension of m is the
- * innermost. */
+/* Converts the values of a launch to a struct packed_map. The first dimension of v is the outermost, and the
+ * first dimension of m is the innermost. */
 void map_pack(const struct tensor_map_values *v, struct packed_map *m);
 
 #endif

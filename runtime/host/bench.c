@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.c: times calls as triton.testing.do_bench does. A benchmark makes many calls, records an event of the device
- * before and after each call, and clears the L2 cache before each call. On the CPU, an event is a reading of the
- * clock, and no cache is cleared.
+/* bench.c: times calls as triton.testing.do_bench does. A benchmark makes many calls. Before each call, it
+ * clears the L2 cache. It records an event of the device before and after each call; the time between the two
+ * events is the call's time. On the CPU, an event is a reading of the clock, and no cache is cleared.
  *
  *     estimate ─► warm up (─► until two series agree) ─► clear, record, call, record, clear, record, ...
  *
@@ -258,9 +258,10 @@ int bench_told(struct program *p, struct eval *e, struct bench *b, struct loc at
     return n;
 }
 
-/* A tensor to which a launch may write, and its earlier contents. */
+/* A tensor among the arguments of a launch, and a copy of its contents before the timing; `bytes` 0: no
+ * tensor. */
 struct backup {
-    uint64_t at, copy;
+    uint64_t at, copy; /* device addresses */
     size_t bytes;
 };
 
@@ -288,8 +289,8 @@ static void relaunch(struct eval *e, void *ctx)
         program_raise(e, r->at, &r->p->fault);
 }
 
-/* Copies tensors to the backups, or, if `back` is true, copies the backups to the tensors. Returns false if there is
- * no memory, or if the device fails. */
+/* Allocates the backups and copies the tensors to them, or, if `back` is true, copies the backups to the
+ * tensors. Returns false if there is no memory, or if the device fails. */
 static bool copy_tensors(struct program *p, struct backup *backups, int n, bool back)
 {
     struct device *d = p->device;

@@ -19,6 +19,7 @@ struct spare {
 };
 enum { SPARES = 32 };
 
+/* The data of host.c for one program (struct program.lent). */
 struct lent {
     struct spare spares[SPARES];
     struct tensor_pool pool;
@@ -115,7 +116,7 @@ void host_synchronize(struct eval *e, struct loc at)
 
 void host_raise_fault(struct eval *e, struct loc at)
 {
-    host_pool(e)->failed = false; /* the program may free memory, so that the next allocation succeeds */
+    host_pool(e)->failed = false; /* if the program catches the exception, later allocations may succeed */
     program_raise(e, at, &((struct program *)e->host->ctx)->fault);
 }
 

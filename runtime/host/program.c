@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* program.c: runs a whole program: the evaluator runs host code, the device runs kernels, and the caller's callbacks
- * (neso_run_options) provide output, environment and other files. specialize.c implements launches, and host.c provides
- * torch and other modules. */
+/* program.c: runs a whole program: the evaluator runs the host code, the device runs kernels, and the
+ * caller's callbacks (neso_run_options) provide output, environment and imported files. specialize.c
+ * implements launches, and host.c provides torch and other modules. */
 #include "runtime/runtime.h"
 
 #include <string.h>
@@ -27,8 +27,9 @@ static bool is_on(const char *value)
     return false;
 }
 
-/* Returns the value of an environment variable. TRITON_INTERPRET is true (is_on) if and only if the device is the
- * interpreter, even if the real variable has another value. */
+/* Returns the value of an environment variable; NULL if it is not set. The value of TRITON_INTERPRET is
+ * always true (is_on) if the device is the interpreter, and never otherwise, whatever value the caller's
+ * variable has. */
 static const char *host_getenv(void *ctx, const char *name)
 {
     struct program *p = ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* properties.c: implements the device properties of torch.cuda and triton.runtime.driver. The GPU's driver provides
- * these properties. If kernels run on the CPU, the file reports the properties of an H200, so that a program makes the
- * same choices as on an H200. */
+ * these properties. If kernels run on the CPU, programs get the properties of an H200 instead, so that they
+ * make the same choices as on an H200. */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 #include "runtime/host/torch.h"
@@ -99,7 +99,7 @@ static struct obj *run_capability(struct eval *e, struct obj **args, const struc
                     properties_get(e, device, "minor", call->loc));
 }
 
-/* Implements device_count, which is 1, and current_device, which is 0: there is only one device. */
+/* Implements device_count, which returns 1, and current_device, which returns 0: there is only one device. */
 static struct obj *run_count(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)args;

@@ -258,13 +258,12 @@ struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *s
 
 enum { MAP_OPERANDS_MAX = 4 };
 
-/* The state of a loop over the elements of several tensors of one shape, in row-major order. For each tensor, it has
- * the address of the current element, and advances this address by the tensor's strides. */
+/* The state of a loop over the elements of several tensors of one shape, in row-major order. */
 struct walk {
     int rank;
-    int64_t index[TENSOR_RANK_MAX];
-    char *at[MAP_OPERANDS_MAX + 1];
-    int64_t step[MAP_OPERANDS_MAX + 1][TENSOR_RANK_MAX]; /* the stride of each address in bytes */
+    int64_t index[TENSOR_RANK_MAX];                      /* the index of the current element */
+    char *at[MAP_OPERANDS_MAX + 1];                      /* for each tensor: the address of this element */
+    int64_t step[MAP_OPERANDS_MAX + 1][TENSOR_RANK_MAX]; /* for each tensor: its strides in bytes */
 };
 
 static void walk_next(struct walk *w, const int64_t *shape, int n)
@@ -316,8 +315,8 @@ static void read_row(double *row, const char *host, const struct tensor *t, int6
     }
 }
 
-/* One thread's part of a matrix product out = a b of a batch, in double precision: the rows `first` to `last` -
- * 1. */
+/* One thread's part of one matrix product of a batch, in double precision: the rows `first` to `last` - 1 of
+ * the m x n matrix out = a b, which begins at element `base` of `out`. */
 struct product {
     struct tensor_pool *pool;
     char *out_host;
@@ -327,9 +326,10 @@ struct product {
     int64_t base, first, last, n, k;
 };
 
-/* Counts the multiply-adds since the last call as steps of the budget. Multiply-adds are cheap, so MULTIPLY_ADDS
- * multiply-adds count as one computed element. Sets *unasked to the number of multiply-adds that the caller may
- * compute before the next call. Returns false if the budget is exhausted. */
+/* Counts the multiply-adds since the last call of this function in the budget. Multiply-adds are cheap, so
+ * MULTIPLY_ADDS of them count as one computed element. *unasked is what is left of the multiply-adds that the
+ * last call allowed; the function sets it to the number that the caller may compute before the next call.
+ * Returns false if the budget is exhausted. */
 static bool ask(struct tensor_pool *p, int64_t *unasked)
 {
     enum { MULTIPLY_ADDS = 8, TURN = MULTIPLY_ADDS * ELEMS_UNASKED };
@@ -338,8 +338,8 @@ static bool ask(struct tensor_pool *p, int64_t *unasked)
     return goes_on;
 }
 
-/* Computes the rows of `out` one after the other. Each step multiplies four rows of b by the corresponding elements of
- * a, and adds the products to a row of `out`, in the order of the rows of b. */
+/* Computes the rows of `out` one after the other. Each iteration multiplies four rows of b by the
+ * corresponding elements of a, and adds the products to a row of `out`, in the order of the rows of b. */
 static void multiply_rows(const struct product *p)
 {
     int64_t n = p->n, k = p->k, unasked = 0;

@@ -3,9 +3,10 @@
  * precision (integers in 64 bits), and rounds each result once. So these results can serve as references for the
  * results of kernels.
  *
- * A storage has a copy in host memory. After a kernel on a device with separate memory has used the storage, there is
- * also a copy in device memory. The copy that was written last is valid. Before a read of the other copy, the valid
- * copy is copied to it. */
+ * A storage holds the elements of one tensor and of the views of this tensor. A storage has a copy in host
+ * memory, and, after a kernel on a device with separate memory has used the storage, also a copy in device
+ * memory. If one copy was written after the other, the older copy is stale, and is updated before it is
+ * read. */
 #ifndef NESO_RUNTIME_TENSOR_H
 #define NESO_RUNTIME_TENSOR_H
 
@@ -47,8 +48,8 @@ struct torch_dtype_info {
 };
 extern const struct torch_dtype_info torch_dtypes[TORCH_count];
 
-/* Functions that allocate and copy storages in the memory of a device that cannot read host memory. The owner of the
- * device sets them. */
+/* Functions for the copies of storages in the memory of a device that cannot read host memory. host.c sets
+ * these functions. Each but `free` returns false if it fails. */
 struct mirror {
     void *ctx;
     bool (*alloc)(void *ctx, size_t bytes, uint64_t *device);
@@ -59,12 +60,12 @@ struct mirror {
 };
 
 struct storage {
-    /* The copy in host memory; NULL until it is needed. The host copy is filled with zeros when it is allocated, or,
-     * if the device copy is valid, with the contents of the device copy. */
+    /* The copy in host memory; NULL until it is needed. A new host copy has the contents of the device copy,
+     * or, if there is none, zeros. */
     char *host;
     size_t bytes;
     uint64_t device;     /* address of the copy on the device; 0: none */
-    bool host_stale, device_stale;
+    bool host_stale, device_stale; /* this copy is older than the other copy */
     bool is_undefined; /* the initial contents need not be zeros, as for torch.empty */
     bool is_kept;     /* pool_release does not free the contents */
     bool is_released; /* pool_release has freed the contents */
@@ -96,12 +97,13 @@ struct tensor {
     void *attributes;
 };
 
-/* Counts elements that the calling thread has computed or will compute. Returns false if the budget is exhausted; the
- * caller should then end the operation. */
+/* Counts elements that the calling thread has computed or will compute. Returns false if the budget is
+ * exhausted: then the caller should end the operation. */
 bool pool_spend(struct tensor_pool *p, int64_t elems);
 
 void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data, const struct mirror *mirror);
 void pool_free(struct tensor_pool *p);
+/* Frees the contents of a storage. Later accesses to it are errors. */
 void storage_release(struct tensor_pool *p, struct storage *s);
 /* Frees the contents of all storages made since `mark` (an earlier p->storages), except those with is_kept.
  * Later accesses to freed storages are errors. */
@@ -114,30 +116,37 @@ int tensor_elem_bytes(const struct tensor *t);
 bool tensor_is_contiguous(const struct tensor *t);
 bool torch_is_float(enum torch_dtype d);
 
-/* Returns the address of the first element in host memory. First updates the host's copy if only the device's copy is
- * valid. If `write` is true, the host's copy becomes the only valid copy. Returns NULL if a copy failed. */
+/* Returns the address of the first element in host memory, after updating the host's copy if it is stale. If
+ * `write` is true, the device's copy becomes stale. Returns NULL if the storage was released, or if an
+ * allocation or a copy failed. */
 char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write);
-/* Returns the address of the first element that kernels use, which is in host memory if there is no mirror. `written`
- * is true if the kernel may write to the tensor. Returns 0 on a failure. */
+/* Returns the address at which kernels find the first element: in host memory if there is no mirror, else in
+ * device memory, after updating the device's copy if it is stale. `written` says whether the kernel may write
+ * to the tensor. Returns 0 on a failure. */
 uint64_t tensor_device(struct tensor_pool *p, const struct tensor *t, bool written);
 
-/* One element; integers are exact. */
+/* One element: f if is_float is true, else the exact integer i. */
 struct number {
     bool is_float;
     double f;
     int64_t i;
 };
-/* Returns the element whose index in row-major order is `linear`. */
+/* These functions read and write the element whose index in row-major order is `linear`. `host` is the result
+ * of tensor_host. tensor_set converts x to the tensor's dtype. */
 struct number tensor_get(const char *host, const struct tensor *t, int64_t linear);
 void tensor_set(char *host, const struct tensor *t, int64_t linear, struct number x);
 
-/* Computes out[i] = f(x..., ctx). Broadcasts the n operands x to the shape of `out`, and converts between dtypes. */
+/* Computes out[i] = f(x[0][i], ..., x[n-1][i], ctx) for each element. Broadcasts the n operands x to the
+ * shape of `out`, and converts results to its dtype. Returns false if a copy failed, or if the budget is
+ * exhausted. */
 typedef struct number element_function(const struct number *x, void *ctx);
 bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct tensor *const *x, element_function *f, void *ctx);
+/* Sets *rank and `shape` to the shape to which a and b are broadcast. Returns false if there is none. */
 bool tensor_broadcast_shape(const struct tensor *a, const struct tensor *b, int *rank, int64_t *shape);
 /* Returns a view of t with the given shape, to which t is broadcast: the strides of the repeated dimensions are 0. */
 struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *shape);
-/* Computes the products of all matrices of a and b, which have the rank of `out`; `out` must be contiguous. */
+/* Computes the matrix products of a and b, which have the rank and the batch dimensions of `out`. `out` must
+ * be contiguous. Returns false if there is no memory, if a copy failed, or if the budget is exhausted. */
 bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tensor *a, const struct tensor *b);
 
 /* These functions return the result type that torch gives an operation on two tensors, or on a tensor and a
@@ -153,9 +162,9 @@ double pool_normal(struct tensor_pool *p);
 
 /* -- tensor_print.c -- */
 
-/* Prints as torch does: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0', dtype=torch.float16). `note` is an
- * additional word to print before the closing parenthesis, or NULL. Returns false if a copy failed, or the budget is
- * exhausted. */
+/* Appends the text that torch prints for a tensor: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0',
+ * dtype=torch.float16). `note` is a word to print before the closing parenthesis; NULL: none. Returns false
+ * if a copy failed, or if the budget is exhausted. */
 bool tensor_print(struct tensor_pool *p, const struct tensor *t, const char *note, struct text *out);
 
 #endif

@@ -6,10 +6,10 @@
  *             ...,
  *             [1160, 1161, 1162,  ..., 1197, 1198, 1199]], device='cuda:0')
  *
- * The format depends on the shown elements that are finite and not 0. If all these elements are whole numbers,
- * elements are printed as integers with a point. Otherwise, they are printed with four decimal places. Elements are
- * printed with an exponent if the ratio of the largest to the smallest magnitude is above 1000, if a magnitude is
- * above 1e8, or if the smallest is below 1e-4 and not all elements are whole numbers. */
+ * The format of floats depends on the shown elements that are finite and not 0. All elements are printed with
+ * an exponent if the ratio of the largest to the smallest magnitude is above 1000, if a magnitude is above
+ * 1e8, or if the smallest magnitude is below 1e-4 and not all elements are whole numbers. Otherwise, elements
+ * are printed as integers with a point if all of them are whole numbers, else with four decimal places. */
 #include "runtime/host/tensor.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* testing.c: implements the functions of triton.testing that need C. These functions time calls (with bench.c), report
- * the library that computed a call, and write files. The other functions are in modules.py. */
+/* testing.c: implements the functions of triton.testing that need C: they time calls (with bench.c), report
+ * which library computed a call, and write files. The other functions are in modules.py. */
 #include "frontend/python/python.h"
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
@@ -25,7 +25,7 @@ static void call_fn(struct eval *e, void *ctx)
     eval_call(e, t->fn, &(struct args){.loc = t->at});
 }
 
-/* Times a call, and returns the times in milliseconds. */
+/* Times calls of fn, and returns the list of their times in milliseconds. */
 static struct obj *run_times(struct eval *e, struct obj **args, const struct args *call)
 {
     struct timed t = {args[0], args[3], call->loc};
@@ -38,8 +38,9 @@ static struct obj *run_times(struct eval *e, struct obj **args, const struct arg
     return list;
 }
 
-/* Calls fn(**keywords). The times that fn measures are reported under the given name (neso_measurement.name). Returns
- * the function's result and program.oracle. Frees the tensors that the call created. */
+/* Calls fn(**keywords). The times that fn measures are reported under the given name (neso_measurement.name).
+ * Returns a pair: the result of fn, and the library that computed the timed calls (program.oracle). Frees the
+ * tensors that the call created. */
 static struct obj *run_measured(struct eval *e, struct obj **args, const struct args *call)
 {
     struct program *p = program_of(e);

@@ -408,8 +408,8 @@ static struct obj *run_arange(struct eval *e, struct obj **args, const struct ar
     return placed(e, &t, args[4]);
 }
 
-/* Returns the rank of the tensor that nested lists describe. Sets its shape, and whether its elements are floats or
- * bools. */
+/* Returns the rank of the tensor that the nested lists x describe, and sets its shape. Sets *is_float if an
+ * element is a float, and clears *is_bool if an element is not a bool. `depth` is the nesting depth of x. */
 static int list_shape(struct eval *e, struct obj *x, int64_t *shape, bool *is_float, bool *is_bool, int depth,
                       struct loc at)
 {
@@ -600,7 +600,8 @@ static const struct builtin *find_builtin(const struct builtin *table, const cha
 
 /* -- the classes -- */
 
-/* Returns an attribute that the program has set on a tensor, such as .grad. */
+/* Returns the value of an attribute that programs may set on tensors, such as .grad: the value that this
+ * program has set, or else the default. Returns NULL if there is neither. */
 static struct obj *noted_attribute(struct eval *e, const struct tensor *t, const char *name)
 {
     static const struct {
@@ -616,7 +617,7 @@ static struct obj *noted_attribute(struct eval *e, const struct tensor *t, const
     return found;
 }
 
-/* Returns the scope of the names that modules.py adds to torch and to tensors. */
+/* Returns the scope of the names that modules.py adds to torch, and as methods to tensors. */
 struct scope *torch_more(struct eval *e)
 {
     return find_module(e, "torch.more", (struct loc){0})->module.scope;
@@ -646,7 +647,7 @@ static struct obj *run_inplace(struct eval *e, struct obj **args, const struct a
     return args[0];
 }
 
-/* Returns an in-place method such as "add_" or "__iadd__" (which `x += y` calls). */
+/* Returns an in-place method such as "add_" or "__iadd__" (which `x += y` calls); NULL if there is none. */
 static struct obj *inplace_method(struct eval *e, struct obj *self, const char *name)
 {
     static const char *const operators[][2] = {

@@ -14,8 +14,8 @@ struct obj *torch_wrap(struct eval *e, const struct tensor *t); /* returns the t
 _Noreturn void torch_fail(struct eval *e, struct loc at);
 /* Counts computed elements; raises an exception if the budget is exhausted. */
 void torch_spend(struct eval *e, int64_t elems, struct loc at);
-/* Like torch_spend, for a loop over elements. The loop calls torch_tick for each element i. torch_tick counts the
- * elements of several iterations at once. */
+/* Like torch_spend, for a loop that calls torch_tick for each element i: once in TURN calls, counts TURN
+ * elements. */
 static inline void torch_tick(struct eval *e, int64_t i, struct loc at)
 {
     enum { TURN = ELEMS_UNASKED / 4 };
@@ -38,15 +38,17 @@ int64_t torch_int_arg(struct eval *e, struct obj *x, const char *what, struct lo
 int torch_shape_arg(struct eval *e, struct obj *x, int64_t *shape, struct loc at);
 enum torch_dtype torch_dtype_arg(struct eval *e, struct obj *x, enum torch_dtype dflt, struct loc at);
 bool torch_is_cpu(struct eval *e, struct obj *device);
-/* Returns the scope of the names that modules.py adds to torch and to tensors. */
+/* Returns the scope of the names that modules.py adds to torch, and as methods to tensors. */
 struct scope *torch_more(struct eval *e);
 
 /* -- torch_math.c -- */
 extern const struct builtin torch_math_functions[], torch_math_methods[];
 const struct elementwise *torch_elementwise(const char *name); /* NULL if there is no such operation */
 struct obj *torch_apply(struct eval *e, const struct elementwise *f, struct obj *x, struct obj *y, struct loc at);
-/* Returns the builtin for an operation ("exp", "sum") of the tables of torch_math.c; NULL if there is none. */
+/* Makes a builtin PREFIX.NAME for an operation ("exp", "sum") of the tables of torch_math.c. Returns NULL if
+ * there is no such operation. */
 const struct builtin *torch_operation(struct eval *e, const char *prefix, const char *name);
+/* Returns the name of operation number i; NULL at the end. */
 const char *torch_operation_name(int i);
 const char *torch_shape_text(struct eval *e, const struct tensor *x);
 

@@ -16,7 +16,7 @@ struct elementwise {
     int n;
     enum result result;
     double (*on_floats)(double x, double y);
-    /* The function for integers; NULL if integer operands are converted to floats. */
+    /* the function for integers; NULL: integer operands are converted to floats */
     int64_t (*on_ints)(int64_t x, int64_t y);
 };
 
@@ -238,7 +238,7 @@ static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const st
     return true;
 }
 
-/* Returns a tensor of the shape that a and b have in common, without data. */
+/* Returns a tensor without data that has the shape to which a and b are broadcast. */
 static struct tensor common_shape(struct eval *e, const struct tensor *a, const struct tensor *b,
                                   struct loc at)
 {
@@ -347,9 +347,9 @@ static const struct reduction reductions[] = {
     {"any", r_any, 0, false, false, true},
 };
 
-/* Reduces the n elements at the offsets first, first + step, first + 2 * step and so on. Sets *index to the position
- * (0 to n - 1) of the last element that changed the result. For max and min, the element at this position is the
- * result. */
+/* Reduces the n elements of t whose indices in row-major order are first, first + step, first + 2 * step and
+ * so on. Sets *index to the position (0 to n - 1) of the last element that changed the result. For max and
+ * min, the element at this position is the result. */
 static double reduce_run(struct eval *e, const struct reduction *r, const char *host, const struct tensor *t,
                          int64_t first, int64_t step, int64_t n, int64_t *index, struct loc at)
 {
@@ -566,8 +566,9 @@ static void default_tolerance(enum torch_dtype d, double *rtol, double *atol)
                                                                             : 0;
 }
 
-/* Prints the line of torch's message about the largest difference of one kind: the absolute or the relative
- * difference. */
+/* Appends the line of torch's message about the largest difference of one kind (absolute or relative). `at`
+ * is the index in row-major order of the element with this difference; `allowed` is the tolerance (NULL: not
+ * shown). */
 static void say_difference(struct eval *e, const char *kind, struct number most, const struct tensor *t,
                            int64_t at, const double *allowed, struct text *out)
 {
@@ -589,7 +590,8 @@ static void say_difference(struct eval *e, const char *kind, struct number most,
     }
 }
 
-/* Returns the text of torch's message, in which differences are rounded to the tensors' type. */
+/* Returns the text of torch's message about tensors that are not close. Differences in it are rounded to the
+ * tensors' type. */
 static const char *mismatch_text(struct eval *e, const struct tensor *a, const struct tensor *b,
                                  const struct closeness *c, struct loc at)
 {
@@ -692,7 +694,8 @@ static struct obj *run_assert_close(struct eval *e, struct obj **args, const str
 
 /* -- tables -- */
 
-/* Returns the builtin for an operation of the tables, as a function or method; creates it at the first use. */
+/* Makes a builtin for an operation of the tables. Its name is PREFIX.NAME, for example "Tensor.exp". Returns
+ * NULL if there is no such operation. */
 const struct builtin *torch_operation(struct eval *e, const char *prefix, const char *name)
 {
     const struct elementwise *f = torch_elementwise(name);

@@ -3,22 +3,22 @@
  * the device has a library (cuBLAS), the library computes the products that the program times, and the products that
  * would take too long on the CPU.
  *
- *     [k] @ [k, n]            is [1, k] @ [k, n] without its first dimension
- *     [b, m, k] @ [k, n]      uses the second matrix for each b */
+ *     [k] @ [k, n]            computes [1, k] @ [k, n], and removes the first dimension of the result
+ *     [b, m, k] @ [k, n]      multiplies each of the b matrices by the second operand */
 #include "runtime/runtime.h"
 #include "runtime/host/torch.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* The largest number of multiply-adds in a product that the CPU computes although there is a library. Such a product
- * takes no noticeable time. */
+/* If a product is not timed and has fewer multiply-adds than this, the CPU computes it even if there is a
+ * library: it takes no noticeable time. */
 static const int64_t cpu_work = (int64_t)1 << 28;
 
 /* -- products that a library computes -- */
 
 /* Returns whether the library can read the tensor: its rows or its columns must be contiguous, and the distance
- * between consecutive matrices of a batch must be constant. Describes the tensor in *f. */
+ * between consecutive matrices of a batch must be constant. If so, describes the tensor in *f. */
 static bool is_regular(const struct tensor *t, struct factor *f)
 {
     int r = t->rank;
@@ -62,6 +62,8 @@ static bool may_round(struct eval *e)
     return x && x->kind == OBJ_bool && x->b;
 }
 
+/* Computes a product by the library. Returns false if there is no library, if the library cannot compute this
+ * product, or if the CPU should compute it. */
 static bool multiply_there(struct eval *e, const struct tensor *out, const struct tensor *a,
                            const struct tensor *b, struct loc at)
 {
@@ -95,8 +97,8 @@ static bool multiply_there(struct eval *e, const struct tensor *out, const struc
 
 /* -- torch's rules -- */
 
-/* Broadcasts the batch dimensions of a and b to common batch dimensions (replaces a and b by views), and sets the rank
- * and shape of their product. Returns false if their shapes do not match. */
+/* Replaces a and b by views in which their batch dimensions are broadcast to common batch dimensions. Sets
+ * the rank and shape of the product. Returns false if the shapes or dtypes of a and b do not match. */
 static bool match(struct tensor *a, struct tensor *b, int *rank, int64_t *shape)
 {
     if (a->rank < 2 || b->rank < 2 || a->dtype != b->dtype || a->shape[a->rank - 1] != b->shape[b->rank - 2])
@@ -120,7 +122,8 @@ static bool match(struct tensor *a, struct tensor *b, int *rank, int64_t *shape)
     return true;
 }
 
-/* Makes a vector a matrix with one row (`dim` = 0) or one column (`dim` = 1). */
+/* Turns a vector into a matrix with one row (`dim` = 0) or one column (`dim` = 1). Does not change other
+ * tensors. */
 static void make_matrix(struct tensor *t, int dim)
 {
     if (t->rank != 1)

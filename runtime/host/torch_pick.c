@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* torch_pick.c: implements indexing by tensors, and concatenation: x[mask], x[:, indices], x[mask] = 0, cat, stack.
  *
- * One of the indices may be a tensor. First, the other indices select a view. In this view, the dimension that the
- * tensor indexes is still complete (a mask may index several dimensions). Then each index in the tensor selects a
- * smaller view inside this view, and the smaller views are copied one by one. */
+ * One of the indices may be a tensor of integers, or of bools (a mask). First, the other indices select a
+ * view. In this view, the dimension that the tensor indexes is still complete (a mask may index several
+ * dimensions). Then each integer, or each true element of the mask, selects a smaller view inside this view,
+ * and the smaller views are copied one by one. */
 #include "runtime/host/torch.h"
 
 #include <string.h>
@@ -13,8 +14,8 @@
 struct picked {
     struct tensor view;
     int dim, dims;
-    int64_t n, *offsets; /* offsets: the offset of each of the n views, in elements */
-    struct tensor shape; /* a tensor of which only rank and shape are used */
+    int64_t n, *offsets; /* the offset of each of the n views from the start of `view`, in elements */
+    struct tensor shape; /* only the rank and shape of this tensor are used */
 };
 
 static const struct tensor *tensor_among(struct obj *index, int *at)
@@ -34,7 +35,7 @@ bool torch_picks(struct obj *index)
     return tensor_among(index, &at) != NULL;
 }
 
-/* Returns the index with `n` full slices (`:`) in place of the tensor. */
+/* Returns the index with n full slices (`:`) in place of the tensor, which is its item number `at`. */
 static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int n)
 {
     struct obj *items = obj_list(e, 0, NULL), *all = NEW(e->arena, struct obj);
@@ -46,7 +47,8 @@ static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int
     return obj_tuple(e, items->seq.n, items->seq.at);
 }
 
-/* Returns the first of the `dims` consecutive dimensions from which item number `at` of the index selects. */
+/* Returns the first of the `dims` consecutive dimensions that the tensor, item number `at` of the index,
+ * indexes in the view that the other items select from t. */
 static int dim_of(const struct tensor *t, struct obj *index, int at, int dims)
 {
     int dim = 0, used = dims;
@@ -124,7 +126,8 @@ static struct picked pick(struct eval *e, struct obj *self, struct obj *index, s
     return p;
 }
 
-/* Returns a view of t that begins at `offset` and lacks `dims` dimensions, of which the first is dimension `dim`. */
+/* Returns a view of t that begins `offset` elements later, and lacks the `dims` dimensions from dimension
+ * `dim` on. */
 static struct tensor part(const struct tensor *t, int dim, int dims, int64_t offset)
 {
     struct tensor out = *t;

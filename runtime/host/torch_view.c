@@ -42,8 +42,8 @@ static struct obj *run_to(struct eval *e, struct obj **args, const struct args *
     return copy || dtype != t.dtype ? torch_cast(e, &t, dtype, copy, call->loc) : args[0];
 }
 
-/* Implements the methods `.float()`, `.half()` and so on; `data` of the called method is the dtype's row in
- * torch_dtypes. */
+/* Implements the methods `.float()`, `.half()` and so on. The member `data` of the method's builtin is the
+ * dtype's row in torch_dtypes. */
 static struct obj *run_cast(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct torch_dtype_info *d = call->callee->data;
@@ -216,7 +216,7 @@ static struct obj *run_flatten(struct eval *e, struct obj **args, const struct a
     return reshape(e, &t, torch_ints(e, n, shape), call->loc);
 }
 
-/* Implements `t.view(torch.int32)`, which reinterprets the bytes. */
+/* Implements `t.view(torch.int32)`: returns a view of the same bytes with another dtype. */
 static struct obj *viewed_as(struct eval *e, struct tensor t, enum torch_dtype dtype, struct loc at)
 {
     int64_t old = tensor_elem_bytes(&t);
@@ -335,8 +335,8 @@ static bool given(const struct obj *x)
     return x && x != obj_none;
 }
 
-/* Applies one item of an index, such as `i`, `a:b`, `None` or `...`, to the view *out. *d is the next dimension
- * of t. */
+/* Applies one item of an index (`i`, `a:b` or `None`) to dimension *d of t: adds the resulting dimension, if
+ * there is one, to the view *out. Unless the item is `None`, increments *d. */
 static void index_one(struct eval *e, const struct tensor *t, struct tensor *out, int *d, struct obj *x,
                       struct loc at)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tune.c: executes the decorators of a kernel at a launch. @triton.autotune chooses one of several configurations by
- * timing them; @triton.heuristics computes keyword arguments. Each decorator is a level. Beginning with the outermost
- * decorator, each level adds keyword arguments and calls the next level.
+ * timing them; @triton.heuristics computes keyword arguments. In this file, each decorator is a level. A
+ * launch begins at the level of the outermost decorator. Each level adds keyword arguments, and calls the
+ * level below it.
  *
  *     @triton.autotune(configs=[...], key=['n'])     level 1: the best config for this n: BLOCK=512, num_warps=4
  *     @triton.heuristics({'EVEN': ...})              level 0: EVEN=True
@@ -40,7 +41,8 @@ static struct obj *named_args(const struct level *l, const struct args *args)
     return named;
 }
 
-/* Returns the arguments with additional keywords, which replace existing ones. */
+/* Returns the arguments with additional keyword arguments: the entries of the dict `extra`. They replace
+ * existing keyword arguments with the same names. */
 static struct args with_keywords(struct eval *e, const struct args *args, const struct obj *extra)
 {
     const struct dict *d = extra->dict;
@@ -146,7 +148,8 @@ struct obj *tune_attribute(void *program, struct eval *e, struct obj *jit, const
     return NULL;
 }
 
-/* Returns the key of a choice: the values of the arguments that `key` names, and the types of all tensors. */
+/* Returns the key under which a choice is stored: the values of the arguments that the option `key` of
+ * @triton.autotune names, and the types of all tensor arguments. */
 static struct obj *make_key(const struct level *l, const struct obj *options, const struct obj *named)
 {
     struct eval *e = l->e;
@@ -211,7 +214,8 @@ static void make_trial(struct trial *t, const struct level *l, const struct obj 
     t->args = with_keywords(e, args, keywords);
 }
 
-/* Returns tensor number i in the list of an option (reset_to_zero or restore_value); NULL past the end. */
+/* Returns the tensor that entry i in the list of an option (reset_to_zero or restore_value) names; NULL past
+ * the end. */
 static struct tensor *listed(const struct trial *t, const char *name, int i)
 {
     struct eval *e = t->below.e;
@@ -225,7 +229,8 @@ static struct tensor *listed(const struct trial *t, const char *name, int i)
     return torch_tensor(x);
 }
 
-/* Calls the hook `name`, if there is one, with one additional keyword argument (NULL: none). */
+/* Calls the hook `name` of the autotuner with the arguments of the trial, and, unless `keyword` is NULL, with
+ * the additional argument keyword=value. Returns false if there is no such hook. */
 static bool call_hook(struct trial *t, const char *name, const char *keyword, struct obj *value)
 {
     struct eval *e = t->below.e;
@@ -288,9 +293,9 @@ static bool is_refusal(const struct exception *x)
     return false;
 }
 
-/* Sets `times` to three quantiles of a configuration's times: the median, 0.2 and 0.8. If the configuration raises a
- * CompilationError or a RuntimeError (for example, because it needs more resources than the device has), sets the
- * times to infinity and discards the messages. */
+/* Sets `times` to the 0.5, 0.2 and 0.8 quantiles of a configuration's times, in ms. If the configuration
+ * raises a CompilationError or a RuntimeError (for example, because it needs more resources than the device
+ * has), sets the times to infinity and discards the messages. */
 static void time_trial(struct trial *t, double times[3])
 {
     struct eval *e = t->below.e;
@@ -347,8 +352,8 @@ static void say(const struct level *l, const char *format, const char *config)
     eval_write(l->e, t.s, t.len);
 }
 
-/* Returns the configs for which perf_model predicts the least times. Their number is top_k; if top_k is a fraction, it
- * is this fraction of all configs. */
+/* Returns the top_k configs for which perf_model predicts the least times. If top_k is a float up to 1, their
+ * number is this fraction of all configs. */
 static struct obj *keep_best(const struct level *l, struct obj *configs, int nall, const struct obj *prune,
                              const struct obj *named, struct loc at)
 {
@@ -424,8 +429,8 @@ static struct obj *config_by_text(struct eval *e, struct obj *configs, const cha
     return NULL;
 }
 
-/* Returns the path of the file that stores a choice; NULL if choices are not stored. The path depends on the device,
- * the thresholds that the user has set, the kernel's text, the key and all configs. */
+/* Returns the path of the file that stores a choice; NULL if the choice is not stored. The path contains a
+ * hash of the device, the thresholds that the user has set, the kernel's source, the key and all configs. */
 static const char *choice_path(const struct level *l, const struct obj *options, struct obj *configs,
                                struct obj *key)
 {
@@ -470,7 +475,7 @@ static const char *choice_key(const struct level *l, struct obj *configs, struct
     return out.s;
 }
 
-/* Returns the config that the context's bundle has for the key. */
+/* Returns the config that the context's bundle has for the key. Raises an exception if there is none. */
 static struct obj *choose_from_bundle(const struct level *l, struct obj *configs, struct obj *key,
                                       struct loc at)
 {
@@ -516,7 +521,7 @@ static struct obj *choose_by_time(const struct level *l, const struct obj *optio
         }
     }
     dict_set(e, record_of(l)->dict, obj_cstr(e, "configs_timings"), timings);
-    /* If every config failed, the last config runs again, so that its error is raised in the program. */
+    /* If every config failed, run the last config again, so that the program gets its exception. */
     if (!isfinite(least[0]))
         run_trial(e, &t);
     make_trial(&t, l, options, best, named, args);

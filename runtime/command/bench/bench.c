@@ -93,7 +93,7 @@ static struct bench_row *row_of(struct bencher *b, bool is_kernel, const char *w
     return set_row(&b->set, is_kernel, name);
 }
 
-/* Returns the number of the line of the file in which the kernel is defined; 0 if it is defined in another file. */
+/* Returns the number of the line at which the file defines the kernel; 0 if the file does not define it. */
 static uint32_t line_of(const char *path, const char *kernel)
 {
     size_t length, n = strlen(kernel);
@@ -175,7 +175,7 @@ static void counted(void *user, const neso_count *c)
         snprintf(name, sizeof name, "run.%s@%u", c->name, (unsigned)c->line);
     else
         snprintf(name, sizeof name, "run.%s", c->name);
-    /* the PTX of this variant is not available, so its key is a digest of its counts */
+    /* the variant's PTX is not available, so the key of its row is a digest of its counts */
     if (r->is_counted_only)
         r->key = ptx_digest(name, r->key) ^ (uint64_t)c->value * 1099511628211u;
     const char *slash = strrchr(b->path, '/'); /* c->file has no folder */
@@ -201,8 +201,8 @@ static neso_status run_text(struct bencher *b, const char *text, size_t length, 
     return neso_program_run(b->ctx, b->path, text, length, &o);
 }
 
-/* Runs a program once, and adds its times, costs and counts to the set. If the program times nothing, sets
- * *times_launches and lets neso time its launches. */
+/* Runs a program once, and adds its times, costs and counts to the set. If times are measured and the program
+ * times nothing, sets *times_launches, and runs the program again while neso times its launches. */
 static int run_program(struct bencher *b, const char *text, size_t length, bool *times_launches)
 {
     const struct given *g = b->given;
@@ -287,7 +287,7 @@ static int run_round(struct bencher *b, int round)
 
 extern char **environ;
 
-/* Runs one round in another process, whose executable is `build`, and adds its measurements to `set`. */
+/* Runs one round in a process of the executable `build`, and adds its measurements to `set`. */
 static int call_build(const struct bencher *b, const char *build, struct bench_set *set)
 {
     const struct given *g = b->given;
@@ -343,8 +343,8 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     return result;
 }
 
-/* Runs one round of the base and one of the candidate. In every second round the base runs first, so that a drift of
- * the clock rate affects both equally. */
+/* Runs one round of the base and one round of the candidate. In every second round the base runs first, so
+ * that a drift of the clock rate affects both builds equally. */
 static int call_both(struct bencher *b, struct bench_set *base, int round)
 {
     const char *against = b->given->options[OPTION_against];

@@ -28,8 +28,8 @@ struct bench_row {
     char *file;
     uint32_t line; /* 0: unknown */
     char *kernel;  /* if is_kernel: the kernel's name in the source */
-    uint64_t key;  /* a digest of the PTX; for a variant that a launch ran, a digest of its counts */
-    bool is_counted_only;
+    uint64_t key;  /* a digest of the PTX; if is_counted_only, a digest of the counts */
+    bool is_counted_only; /* the row is of a variant that a launch ran; only its counts are known */
     char *variant; /* the passes that are left out of the variant that launches ran, "raise_tma_load,..."; NULL: none */
     struct numbers stretches, values; /* times in ms of all rounds, reduced (statistics.h) */
     /* the number of calls whose times were discarded because the clock was throttled, and the number of all measured
@@ -43,7 +43,7 @@ struct bench_row {
 
 /* All measurements of one build for some programs on one device. */
 struct bench_set {
-    char gpu[128]; /* "none": costs only */
+    char gpu[128]; /* the GPU's name; "none": nothing was timed */
     int clock_khz;
     size_t n;
     struct bench_row *rows;
@@ -53,13 +53,15 @@ struct bench_set {
 
 /* Like realloc, but ends the process if there is no memory. */
 void *grow(void *old, size_t bytes);
+/* Returns a copy of a string, which the caller frees. */
 char *copy_text(const char *s);
+/* Sets `uses` of all rows to 0. */
 void set_begin_round(struct bench_set *s);
 /* Returns the row of a kernel or timed call; adds a row if there is none. If an earlier timed call of this round has
  * the same name, the row is named NAME#2, NAME#3, ... */
 struct bench_row *set_row(struct bench_set *s, bool is_kernel, const char *name);
 void row_place(struct bench_row *r, const char *file, uint32_t line);
-/* Adds the times of a round to the row, after reducing them (statistics.h) to medians and quantiles. */
+/* Reduces the n times of a round to medians and quantiles (statistics.h), and adds these to the row. */
 void row_add_times(struct bench_row *r, const double *ms, size_t n);
 void row_set_cost(struct bench_row *r, const char *name, double value);
 /* Returns the value of the cost with this name; NULL if the row lacks it. A count of the emulator for line 24 of the
@@ -79,10 +81,11 @@ void set_path(const struct bench_set *s, const char *given, char *out, size_t n)
 
 /* -- cost.c -- */
 
-/* Returns a hash of PTX; ignores directives and comments that only describe the source of the PTX. */
+/* Returns a hash of PTX; ignores directives and comments that only describe the source code. To hash several
+ * texts, pass the hash of one as the `seed` of the next; the first seed is 0. */
 uint64_t ptx_digest(const char *ptx, uint64_t seed);
-/* Adds the costs that are known without running the kernel. If `assemble` is set and ptxas is installed, these
- * include what ptxas reports. */
+/* Sets the row's key, and the costs that are known without running the kernel. If `assemble` is true and
+ * ptxas is installed, these include the registers and spills that ptxas reports. */
 void cost_kernel(struct bench_row *r, neso_kernel *kernel, const char *ptx, bool assemble);
 
 /* -- pair.c -- */
@@ -95,9 +98,9 @@ void pair_rows(const struct bench_set *candidate, const struct bench_set *base, 
 /* -- judge.c -- */
 
 struct judged {
-    const struct bench_row *row, *base; /* base NULL: the row is new */
+    const struct bench_row *row, *base; /* the candidate's row, and its partner in the base; NULL: none */
     enum verdict verdict;
-    bool same_key;
+    bool same_key;           /* both rows have the same key */
     struct comparison times; /* valid if both `row` and `base` have times */
     char note[400];          /* "registers 32 -> 40; better: barriers 2 -> 1"; "" */
     /* the largest absolute logarithm of the ratio of candidate to base among the costs that decided the verdict; 0 if
@@ -109,8 +112,8 @@ struct judged {
 
 /* -- rules.c -- */
 
-/* Returns whether there is a rule for the cost with this name. The name may also be that of a count for one line of
- * the program, such as "run.global_sectors@24". */
+/* Returns whether there is a rule for the cost with this name. A count for one line of the program, such as
+ * "run.global_sectors@24", has the rule of the count for the whole kernel. */
 bool rules_tell(const char *name);
 /* Returns whether the value `to` of a cost is better than the value `from`. */
 bool rules_is_better(const char *name, double from, double to);
@@ -138,14 +141,14 @@ struct judgement {
     struct bound *bounds;
     size_t nmissing; /* the number of rows of the base without a partner in the candidate */
     const struct bench_row **missing;
-    const char *lacking; /* a cost that a row of the base has and its partner lacks; NULL if there is none */
+    const char *lacking; /* a cost that a row of the base has, and that its partner lacks; NULL: none */
     const struct bench_row *lacks; /* the row of the candidate that lacks this cost */
     bool allow_missing; /* the option --allow-missing */
     size_t counts[4];   /* the number of rows with each verdict */
 };
 
 struct rules {
-    double threshold; /* 0.02 */
+    double threshold; /* the least relative change that counts: 0.02 is 2 % */
     bool blind;       /* compare times even if the PTX is the same, instead of assuming equal speed */
     bool allow_missing; /* missing measurements do not change the exit status */
 };
@@ -153,6 +156,7 @@ struct rules {
 /* Reads the bounds that a text declares, at most one in each line. Returns GOOD, or BAD after a message about a
  * malformed bound. */
 int bounds_read(struct judgement *j, const char *path, const char *text);
+/* Gives each row of the candidate a verdict, and checks the bounds. `base` NULL: there is no base. */
 void judge(struct judgement *j, const struct bench_set *candidate, const struct bench_set *base,
            const struct rules *rules);
 /* Returns the exit status of `neso bench`: 0 (GOOD), 1 (something is slower, or a bound is broken), 3 (undecided) or
@@ -170,8 +174,8 @@ enum { COST_TEXT = 32 };
 /* Writes a cost to `out`, which has COST_TEXT bytes, and returns `out`: "24580", "7.34", and, if is_short is true,
  * "1.18M". */
 const char *cost_text(char *out, double value, bool is_short);
-/* Returns whether two values of a cost differ by more than the rounding to nine digits, with which files store
- * them. */
+/* Returns whether two values of a cost differ. Ignores differences that come from the rounding to nine digits
+ * in files. */
 bool cost_differs(double was, double now);
 /* Returns the highest value of a cost among all kernels of the candidate and of the base; 0 if no kernel has the
  * cost. */
@@ -179,19 +183,20 @@ double figure_highest(const struct judgement *j, const char *name);
 void report_figure(const struct judgement *j, FILE *f);
 
 /* -- history.c -- */
-/* Checks that the present commit has a name. Returns BAD after a message if the commit has none. */
+/* Checks that the present commit has a name (see name_commit). Returns BAD after a message if it has none. */
 int history_check(const struct given *g);
 /* Writes the set to the folder of --history, as the measurements of the present commit. */
 int history_add(const struct given *g, const struct bench_set *set);
-/* Writes the page that shows the measurements in the folder. */
+/* Writes the page that shows all measurements in the folder. */
 int history_show(const struct given *g, const struct rules *rules);
 
 /* -- report.c -- */
+/* Writes a text with the escapes of XML. */
 void put_xml(FILE *f, const char *s);
 
 void report_table(const struct judgement *j, FILE *f);
 void report_annotations(const struct judgement *j, FILE *f);
-/* Writes the files that the command line names. */
+/* Writes the files that the options --json, --google-json, --junit, --markdown and --svg name. */
 int report_files(const struct given *g, const struct judgement *j);
 
 #endif

@@ -3,13 +3,13 @@
  *
  *     registers, spill_bytes   as assembled by ptxas or the driver
  *     live_registers           maximum number of live registers in the PTX: used if the kernel is not assembled
- *     shared_bytes             of a program instance
- *     instructions             lines of PTX; also for each class: integer, floating, tensor, global_loads, ...
+ *     shared_bytes             shared memory of a program instance
+ *     instructions             instructions of PTX; also counted for each class: integer, floating, ...
  *     bytes_per_access         bytes of an average load or store of global memory by a thread
  *     instructions_per_byte    instructions for each byte that a thread loads or stores in global memory
  *     tensor_copies            copies by tensor maps
  *     warpgroup_products       wgmma instructions
- *     staged_bytes             bytes of shared memory, if the kernel copies into it asynchronously */
+ *     staged_bytes             shared_bytes if the kernel copies into shared memory asynchronously, else 0 */
 #include "runtime/command/bench/bench.h"
 
 #include <ctype.h>
@@ -31,7 +31,8 @@ static const char *find_instruction(const char *line)
     return islower((unsigned char)*line) ? line : NULL;
 }
 
-/* Returns whether the line only describes the source of the code: whether it is a .loc, a .file or a comment. */
+/* Returns whether the line of PTX only describes the source code: whether it is a .loc, a .file or a
+ * comment. */
 static bool is_about_source(const char *line)
 {
     line += strspn(line, "\t ");
@@ -54,8 +55,8 @@ static const struct class
 {
     const char *prefix, *name;
 } classes[] = {
-    /* an instruction belongs to the class of the first row whose name is a prefix of it; "" matches every
-     * instruction */
+    /* an instruction belongs to the class of the first row whose prefix matches its start; "" matches every
+     * instruction, but an instruction with a float type that only "" matches belongs to "floating" */
     {"ld.global", "global_loads"},
     {"st.global", "global_stores"},
     {"atom", "atomics"},
@@ -135,7 +136,7 @@ static double access_bytes(const char *s)
     return lanes * bits / 8;
 }
 
-/* Adds 1 to a cost. */
+/* Adds 1 to a cost that the row has. */
 static void count(struct bench_row *r, const char *name)
 {
     row_set_cost(r, name, *row_cost(r, name) + 1);

@@ -3,8 +3,8 @@
  *
  *     change of time, with its interval          for calls that were timed and have a base
  *         softmax/N=1024      ──●──
- *     costs                                      for kernels; a column for each cost, with bars relative to its maximum
- *         softmax_kernel      ████ 32   ██ 16    a line under the bar: the base
+ *     costs                                      for kernels; a column for each cost: a bar shows its value
+ *         softmax_kernel      ████ 32   ██ 16    relative to the maximum; a line under it: the base's value
  */
 #include "runtime/command/bench/bench.h"
 

@@ -4,12 +4,13 @@
  *
  *     DIR/0001-3f2a91c.txt    a set, as --record writes it; a commit keeps its number when it is measured again
  *     DIR/0002-8d10be4.txt
- *     DIR/index.html          for each call and kernel its times and costs over the commits, change points marked
+ *     DIR/index.html          the times of each call and the costs of each kernel over the commits
  *
- * A series has one row for each commit: the measurements of one timed call or kernel. pair.c finds the row of the next
- * commit, so the series continues if a kernel is renamed or specialized differently. A row is compared with the row at
- * the last change point of its series, not with the row of the previous commit. Thus a sequence of small changes in
- * one direction also becomes a change point:
+ * A series has the rows of one timed call or kernel, one row for each commit. pair.c finds the row of the
+ * next commit, so the series continues if a kernel is renamed or specialized differently. A change point is a
+ * row that differs from the row at the change point before it (the first: from the first row). Because a row
+ * is not compared with the previous commit's row, a sequence of small changes in one direction also leads to
+ * a change point:
  *
  *     registers  26 26 26 │ 40 40 │ 32 32
  *                          slower  faster */
@@ -35,7 +36,7 @@ struct commit {
 /* A row of a series, and its comparison with the row at the change point before it. */
 struct point {
     const struct bench_row *row; /* NULL: the series has no row at this commit */
-    bool is_change;
+    bool is_change;              /* the row is a change point */
     enum verdict verdict;
     char note[440];
 };
@@ -215,7 +216,7 @@ static void add_commit(struct history *h, size_t commit)
 
 /* -- change points -- */
 
-/* Compares p's row with `base`, the row at the last change point of its series, and sets the other members of *p. */
+/* Compares p's row with `base`, the row at the change point before it, and sets the other members of *p. */
 static void judge_point(struct point *p, const struct bench_row *base, const struct bench_set *set,
                         const struct rules *rules)
 {
@@ -224,7 +225,8 @@ static void judge_point(struct point *p, const struct bench_row *base, const str
                      before = {.n = 1, .rows = &old};
     struct judgement j = {.n = 0};
     snprintf(candidate.gpu, sizeof candidate.gpu, "%s", set->gpu);
-    /* the rows belong to one series, but may have different names; judge pairs rows with equal names */
+    /* the rows may have different names, although they belong to one series; with equal names, judge pairs
+     * them */
     old.name = mine.name;
     judge(&j, &candidate, &before, rules);
     const struct judged *x = &j.rows[0];
@@ -316,7 +318,8 @@ static bool find_value(const struct bench_row *r, const char *cost, double *out)
 
 enum { WIDTH = 380, HEIGHT = 90, LEFT = 54, EDGE = 12 };
 
-/* Sets *low and *high to the lowest and highest value of a series, and returns how many of its rows have a value. */
+/* Sets *low and *high to the lowest and highest value (find_value) in a series, and returns how many of its
+ * rows have a value. */
 static size_t find_range(const struct history *h, const struct series *s, const char *cost, double *low,
                          double *high)
 {

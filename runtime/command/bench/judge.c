@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* judge.c: compares the candidate's set with the base's set, and gives each row a verdict.
  *
- * pair.c pairs the rows of the two sets. The verdict on a pair with times comes from statistics.c. Without --blind,
- * the verdict is SAME if both rows have the same PTX. If nothing was timed, the rules of rules.c decide by costs. If
- * the candidate lacks a row of the base, the comparison is incomplete, which has its own exit status. Bounds that a
- * program declares are checked even if there is no base:
+ * pair.c pairs the rows of the two sets. The verdict on a pair with times comes from statistics.c; but
+ * without --blind, it is SAME if both rows have the same PTX. If nothing was timed, the rules of rules.c
+ * decide by costs. If the candidate lacks a row of the base, the comparison is incomplete, for which there is
+ * an exit status. Bounds that a program declares are checked even if there is no base:
  *
  *     # bench: softmax_kernel registers <= 32
  *     # bench: softmax_kernel run.shared_conflicts <= 0 */
@@ -16,8 +16,8 @@
 
 /* -- bounds -- */
 
-/* Returns whether the line is a bound without the colon, "# bench softmax_kernel registers <= 32", which is a typing
- * error. */
+/* Returns whether the line, which begins with "# bench", is a bound without its colon, which is a typing
+ * error: "# bench softmax_kernel registers <= 32". */
 static bool is_bound_without_colon(const char *s)
 {
     const char *sign = strstr(s, "<=");

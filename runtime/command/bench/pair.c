@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* pair.c: finds, for each row of the candidate, the row of the base with which it is compared.
  *
- * A kernel's row has the name of its specialization, so the row's name changes if the kernel is renamed, or gets
- * another tile size, another number of warps, or a signature with other promises. Rows are therefore paired in three
- * steps. Each step pairs, in order, rows that the steps before it left unpaired:
+ * The name of a kernel's row contains the kernel's name and a digest of its specialization. So the row's name
+ * changes if the kernel is renamed, or gets another tile size, another number of warps, or a signature with
+ * other promises. Rows are therefore paired in three steps. Each step pairs rows, in their order, that the
+ * steps before it left unpaired:
  *
  *     base                   candidate
  *     mm/add-028e       ──►  mm/add-028e            1. the same name

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c: writes a judgement for people (table, summary, Markdown) and for programs (JSON, Google
- * Benchmark's JSON, JUnit's XML, GitHub's annotations). In names and notes, it escapes the characters that are
- * special in the format. */
+ * Benchmark's JSON, JUnit's XML, GitHub's annotations). In names and notes, it escapes the characters that
+ * have a meaning in the output format. */
 #include "runtime/command/bench/bench.h"
 
 #include <errno.h>
@@ -198,8 +198,7 @@ static void put_verdicts(const struct judgement *j, FILE *f)
     fprintf(f, "%s\n", j->has_base ? "" : "; nothing to compare with");
 }
 
-/* Returns the absolute change of a row's time, or, if costs decided the verdict, the logarithm of the largest
- * ratio among these costs (judged.change). */
+/* Returns the absolute relative change of a row's time, or, if costs decided the verdict, judged.change. */
 static double size_of_change(const struct judged *x)
 {
     return fabs(x->times.change) + x->change;
@@ -222,8 +221,8 @@ static const struct judged *find_largest(const struct judgement *j)
     return NULL;
 }
 
-/* For each kernel whose counts are those of variants, writes the names of these variants, and the reason why the
- * launches used them. */
+/* For each kernel of which launches ran a variant, writes the passes that this variant leaves out, and the
+ * reason why the launches ran it. */
 static void put_variants(const struct judgement *j, FILE *f)
 {
     for (size_t i = 0; i < j->n; i++) {

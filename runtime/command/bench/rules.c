@@ -104,8 +104,7 @@ static void note(struct judged *x, const char *lead, const char *what, double fr
 }
 
 /* Returns the line of the program at which the count `name` grew the most; 0 if the count grew at no line, or if there
- * are no counts of lines.
- **/
+ * are no counts of lines. */
 static uint32_t line_of_growth(const struct bench_row *row, const struct bench_row *base, const char *name)
 {
     size_t n = strlen(name);
@@ -156,7 +155,8 @@ bool rules_is_better(const char *name, double from, double to)
     return to < from;
 }
 
-/* Adds the costs for which a rule gives the verdict `wanted` to x->note, and returns the number of these costs. */
+/* Adds the costs for which a rule gives the verdict `wanted` to x->note, and returns the number of these
+ * costs. Sets x->change and x->largest to the largest change among them, if it exceeds x->change. */
 static size_t note_costs(struct judged *x, enum verdict wanted, const char *lead, double threshold)
 {
     bool counted = row_cost(x->base, "run.instructions") && row_cost(x->row, "run.instructions");

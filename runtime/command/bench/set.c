@@ -7,6 +7,7 @@
  *     time softmax/softmax-performance/N=1024/Triton
  *      at softmax.py:87
  *      key 028eb708fcffe6c5
+ *      calls 2048 0
  *      stretches 0.01021 0.01022 0.0102 0.01023 0.01021
  *      values 0.01008 0.01011 ...
  *     kernel softmax/softmax_kernel-174c0c65a8ecdbb4
@@ -74,7 +75,8 @@ static const struct bench_row *set_find(const struct bench_set *s, bool is_kerne
     return NULL;
 }
 
-/* Copies a name to `out`, with a blank in place of each control character, so that it fits into one line. */
+/* Copies a name to `out`, with a blank in place of each control character, because the file format needs a
+ * name without line breaks. */
 static void copy_name(char *out, size_t n, const char *name)
 {
     snprintf(out, n, "%s", name);
@@ -148,8 +150,8 @@ void row_set_cost(struct bench_row *r, const char *name, double value)
     r->costs[i].value = value;
 }
 
-/* Adds a variant's counts to its kernel's counts, and combines the variant's key with the kernel's key. Kernels with
- * equal keys therefore have equal PTX, and their variants have equal counts. */
+/* Adds a variant's counts to its kernel's counts, and mixes the variant's key into the kernel's key. So if
+ * two kernels have equal keys, they have equal PTX, and their variants have equal counts. */
 static void join_variant(struct bench_row *kernel, const struct bench_row *variant, const char *without)
 {
     for (size_t i = 0; i < variant->ncosts; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.c: decides whether the candidate's times are slower than the base's. Measured times have a skewed
- * distribution and outliers. They are multiples of the clock's resolution, and they drift. So this file uses only
- * medians and ranks, on which a few outliers have little effect.
+/* statistics.c: decides whether the candidate's times are slower than the base's. The distribution of
+ * measured times is skewed, drifts and has outliers, and times are multiples of the clock's resolution. So
+ * this file uses only medians and ranks, on which a few outliers have little effect.
  *
  * The times of one round are in the order of measurement. Consecutive times are correlated, because they have similar
  * clock rates and temperatures. So n consecutive times carry less information than n independent times. Each round is
@@ -10,7 +10,8 @@
  *
  *     SLOWER     the candidate's median is larger by more than `floor`, its interval lies above the base's interval,
  *                and the ranks differ (p < 0.001)
- *     FASTER     the same with a smaller median, and an interval below the base's interval
+ *     FASTER     the candidate's median is smaller by more than `floor`, its interval lies below the base's
+ *                interval, and the ranks differ
  *     SAME       the interval of the difference lies within -floor to floor
  *     UNDECIDED  none of these: more rounds may decide
  *
@@ -55,8 +56,8 @@ static double median(const double *x, size_t n, double *scratch)
 /* -- reduction of a round -- */
 
 /* A throttled clock slows down all calls for a while. So all calls of a stretch (here, of 16 calls) are removed if
- * even its fastest call takes more than 1.05 times the usual time, which is the median of the fastest calls of all
- * stretches. A single slow call therefore has no effect. */
+ * even its fastest call takes more than 1.05 times the usual time. The usual time is the median of the
+ * fastest times of all stretches. A single slow call therefore has no effect. */
 size_t statistics_steady(double *times, size_t n)
 {
     enum { STRETCH = 16, MOST = 4096 };

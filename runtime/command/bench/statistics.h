@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* statistics.h: declares the functions by which `neso bench` compares two sets of times.
  *
- * A set is the reduced form of a benchmark's times: the medians of stretches of consecutive calls, and evenly spaced
- * quantiles of all calls. */
+ * A set does not contain all times of a benchmark, but two reduced forms: the medians of a few stretches of
+ * consecutive calls, and evenly spaced quantiles of all times. */
 #ifndef NESO_RUNTIME_STATISTICS_H
 #define NESO_RUNTIME_STATISTICS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { STATISTICS_STRETCHES = 5, STATISTICS_QUANTILES = 33 }; /* the largest numbers for one round */
+/* the largest numbers of medians and quantiles for one round */
+enum { STATISTICS_STRETCHES = 5, STATISTICS_QUANTILES = 33 };
 
 struct times {
     const double *stretches; /* medians of stretches */
@@ -25,8 +26,8 @@ struct comparison {
     enum verdict verdict;
     double base, candidate; /* medians */
     double change;          /* candidate / base - 1 */
-    double low, high;       /* the interval of the change */
-    /* the probability that equal kernels differ this much or more, by Mann and Whitney's test */
+    double low, high;       /* the confidence interval of the change */
+    /* the probability that times of equal kernels differ this much or more, by Mann and Whitney's test */
     double p;
 };
 
@@ -44,7 +45,8 @@ void statistics_keep(const double *times, size_t n, double *scratch, double *str
  * nb) numbers. */
 double statistics_mann_whitney(const double *a, size_t na, const double *b, size_t nb, double *scratch);
 /* Compares two sets of times. A difference of the medians that is not more than `floor`, in the unit of the times,
- * does not count. `scratch` has room for twice the values of both sets, and for the stretches of each set. */
+ * does not count. `scratch` has room for two numbers for each value of both sets, and for at least as many
+ * numbers as a set has stretches. */
 struct comparison statistics_compare(const struct times *base, const struct times *candidate, double floor,
                                      double *scratch);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule.c: implements `neso capsule`, which writes a launch of a program into a file, and `neso replay`, which
- * repeats the launch. */
+/* capsule.c: implements `neso capsule`, which writes a launch of a program into a file (a capsule), and `neso
+ * replay`, which repeats the launch. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ bool keeper_open(struct keeper *k, bool *is_on)
     return false;
 }
 
-/* Adds a kernel's name to k->kernels, unless k->kernels already contains it or has no room for it. */
+/* Adds a kernel's name to the list k->kernels, unless the list already has the name or is full. */
 static void add_name(struct keeper *k, const char *kernel)
 {
     size_t n = strlen(kernel), used = strlen(k->kernels);
@@ -108,7 +108,8 @@ void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, s
         complain("capsule: no capsule of this launch of %s: %s", seen->kernel, seen->text);
         return;
     }
-    /* keep the capsule in memory: if a later launch fails, the capsule of that launch is written instead */
+    /* keep the capsule in memory, because if a later launch fails, the capsule of the failing launch is
+     * written instead */
     if (seen->seen == NESO_SEEN_RESULT && !is_explicit) {
         snprintf(k->held_kernel, sizeof k->held_kernel, "%s", seen->kernel);
         k->held = malloc(length);
@@ -173,8 +174,8 @@ static const char *named_device(const struct given *g)
     return name ? name : variable && *variable ? variable : NULL;
 }
 
-/* Opens the device that --device names. Without --device, opens the device that the capsule names, or, if this machine
- * lacks that device, the emulator. */
+/* Opens the device that --device or NESO_DEVICE names. If neither is given, opens the kind of device that the
+ * capsule names, or, if this machine lacks such a device, the emulator. */
 static bool open_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
     const char *name = named_device(g);
@@ -214,7 +215,7 @@ static void print_replay(const char *device, const neso_replay *r)
     putchar('\n');
 }
 
-/* Searches for a pass that causes the failure, by a comparison of emulator and interpreter. */
+/* Searches for a pass that causes the failure: compares the results of the emulator and the interpreter. */
 static neso_status bisect(neso_context *ctx, const neso_capsule *c)
 {
     neso_replay r = {.size = sizeof r};
@@ -249,9 +250,10 @@ static int replay(const struct given *g, neso_context *ctx, const neso_capsule *
     return status != NESO_OK ? report(g, ctx, status) : same ? GOOD : FAILED;
 }
 
-/* Reduces the capsule. Each try runs in a process that is forked from this process. This process opens no GPU, because
- * CUDA would then not work in the forked processes. Without --device, a launch that failed on a GPU is reduced on the
- * emulator if it also fails there, because this takes a hundredth of the time. */
+/* Reduces the capsule. Each try (a launch of a changed capsule) runs in a process that is forked from this
+ * process. This process opens no GPU, because CUDA would then not work in the forked processes. If the launch
+ * failed on a GPU and no device is given, it is reduced on the emulator if it also fails there, because this
+ * takes a hundredth of the time. */
 static int reduce_on_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
     const char *name = named_device(g), *gpu = strstr(c->device, "(cuda") ? "cuda" : NULL;

@@ -2,13 +2,15 @@
 /* reduce.c: implements `neso replay --reduce`, which makes the capsule of a failing launch small.
  *
  *     grid 24415      grid 1
- *     X 100 MB    =>  X 4 bytes         tries each change, and keeps it if the launch still fails in the same way
+ *     X 100 MB    =>  X 4 bytes
  *     40 lines        8 lines
  *
- * "In the same way" means with the same error on the same argument (on a GPU: with the same message). For a difference
- * between PTX and traced kernel, it means because of the same pass. A changed source that does not compile fails in
- * another way, so the code that changes sources need not parse Python. Each changed capsule runs in a separate
- * process, because after a fault on a GPU all later launches of the same process fail. */
+ * The command changes one thing after the other, launches the changed capsule (a try), and keeps the change
+ * if the launch still fails in the same way: with the same error on the same argument (on a GPU: with the
+ * same message). If the failure is a difference between the PTX and the traced kernel, the same pass must
+ * cause it. A changed source that does not compile fails in another way, so the code that changes sources
+ * need not parse Python. Each try runs in a separate process, because after a fault on a GPU all later
+ * launches of the same process fail. */
 #include "runtime/command/capsule/reduce.h"
 
 #include <stdlib.h>
@@ -31,7 +33,8 @@ void *reducer_alloc(struct reducer *r, size_t bytes)
     return (char *)b + 16;
 }
 
-/* Copies the first text in quotes in a message: the name of an argument. */
+/* Sets `name` to the first text in quotes in a message, which is the name of an argument; "" if there is
+ * none. */
 static void quoted_name(const char *text, char *name, size_t room)
 {
     const char *open = strchr(text, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
@@ -44,6 +47,7 @@ static void keep_message(struct reducer *r)
     r->line = r->tried->line;
 }
 
+/* Runs a capsule in this process, which then ends. Stores the outcome in *r->tried. */
 static _Noreturn void run_here(const struct reducer *r, const neso_capsule *c, int check)
 {
     struct tried *x = r->tried;
@@ -109,8 +113,8 @@ static bool try_grid(struct reducer *r, int axis, uint32_t to)
     return false;
 }
 
-/* Changes the source so that only the program that the message names runs. If the launch no longer fails after this
- * change, makes the grid smaller instead. */
+/* Changes the source so that only the program instance runs that the message names. If the launch no longer
+ * fails after this change, makes the grid smaller instead. Returns whether it has changed anything. */
 static bool reduce_grid(struct reducer *r)
 {
     unsigned pid[3];
@@ -132,8 +136,8 @@ static bool reduce_grid(struct reducer *r)
 
 /* -- sizes -- */
 
-/* Halves integer arguments, buffers and, if with_grid is true, the grid at the same time, so that accesses that were
- * within a buffer stay within the buffer. */
+/* Halves all integer arguments, all buffers and, if with_grid is true, the grid in one change: an access that
+ * was within a buffer then probably stays within the buffer. */
 static bool halve_all(struct reducer *r, bool with_grid)
 {
     const neso_capsule was = r->now;
@@ -176,7 +180,7 @@ static bool reduce_sizes(struct reducer *r)
 
 /* -- memory -- */
 
-/* Sets the parts of a buffer that the failure does not need to 0. Tries large parts first. */
+/* Sets to 0 the parts of a buffer whose contents the failure does not need. Tries large parts first. */
 static bool zero_buffer(struct reducer *r, neso_capsule_buffer *b)
 {
     enum { LEAST = 64, STEP = 8, TRIES = 300 };
@@ -203,7 +207,7 @@ static bool zero_buffer(struct reducer *r, neso_capsule_buffer *b)
     return any;
 }
 
-/* Returns the largest offset, from the start of a buffer, to which an argument points. */
+/* Returns the largest offset in bytes from the start of a buffer to an address that an argument has. */
 static size_t reach(const struct reducer *r, int buffer)
 {
     uint64_t most = 0;
@@ -238,7 +242,7 @@ static bool cut_buffer(struct reducer *r, int at)
     return any;
 }
 
-/* Removes buffers to which no argument points any longer. */
+/* Removes the buffers to which no argument points. */
 static void drop_buffers(struct reducer *r)
 {
     for (size_t i = r->now.buffer_count; i-- > 0;) {
@@ -349,8 +353,9 @@ static bool reduce_options(struct reducer *r)
 
 /* -- the whole -- */
 
-/* Launches the unchanged capsule, to find out how its launch fails on this device, if it fails. If the PTX fails and
- * the traced kernel does not, this counts as a difference between them. */
+/* Launches the unchanged capsule, and stores how the launch fails on this device. If the PTX fails and the
+ * traced kernel does not, this counts as a difference between them. Returns false if the launch does not
+ * fail. */
 static bool begin(struct reducer *r)
 {
     struct tried *x = r->tried;

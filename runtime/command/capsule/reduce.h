@@ -14,7 +14,8 @@ struct block {
     struct block *next;
 };
 
-/* The outcome of a try, in memory that is shared with the process that runs it. */
+/* The outcome of a try (a launch of a changed capsule). The process that runs the try writes the outcome to
+ * memory that it shares with the reducer. */
 struct tried {
     bool done;
     neso_status status;
@@ -33,11 +34,11 @@ struct reducer {
     neso_capsule_argument *args;
     neso_capsule_buffer *buffers;
     struct block *blocks;
-    /* a launch fails in the same way as the original launch if its outcome has these values */
+    /* the failure of the original launch: a try fails in the same way if its outcome has the same values */
     neso_seen seen;
     char tag[64], name[64], pass[64];
-    char on[160];   /* the description of the device */
-    char text[512]; /* the message of the last failing try */
+    char on[160];   /* the description of the device of the tries */
+    char text[512]; /* the message of the last try that failed in the same way */
     uint32_t line;
     int ntries, tries_most;
     time_t until; /* no try begins after this time; 0: no time limit */
@@ -54,8 +55,8 @@ bool reducer_fails(struct reducer *r, const neso_capsule *changed);
 bool reduce_source(struct reducer *r);
 /* Removes parameters that the kernel does not need, with their arguments. */
 bool reduce_parameters(struct reducer *r);
-/* Replaces tl.program_id(...) by the ids of one program. Returns false, without a change, if the launch would then no
- * longer fail in the same way. */
+/* Replaces tl.program_id(...) by the ids of one program, and sets the grid to 1 x 1 x 1. Returns false,
+ * without a change, if the launch would then no longer fail in the same way. */
 bool reduce_to_program(struct reducer *r, const unsigned pid[3]);
 /* Returns the total number of lines of the capsule's files. */
 int source_lines(const neso_capsule *c);

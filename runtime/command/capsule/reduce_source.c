@@ -15,7 +15,8 @@
 
 /* -- edits -- */
 
-/* Tries to replace `length` bytes at `at` in a file by another text. */
+/* Replaces `length` bytes at the offset `at` of a file by another text. If the launch then no longer fails in
+ * the same way, undoes the change and returns false. */
 static bool try_edit(struct reducer *r, size_t file, size_t at, size_t length, const char *with,
                      size_t with_bytes)
 {
@@ -43,7 +44,7 @@ int source_lines(const neso_capsule *c)
 
 /* -- lines -- */
 
-/* Returns the end of the string literal or comment that begins at s; if none begins there, the next character. */
+/* Returns the end of the string literal or comment that begins at s; if none begins at s, returns s + 1. */
 static const char *skip(const char *s)
 {
     if (*s == '#')
@@ -63,7 +64,8 @@ static const char *skip(const char *s)
     return s;
 }
 
-/* Returns the start of the next logical line. */
+/* Returns the start of the next logical line: a line break inside of brackets or after `\` does not end a
+ * line. */
 static const char *next_line(const char *s)
 {
     for (int depth = 0; *s;) {
@@ -116,7 +118,7 @@ static bool drop_blank_lines(struct reducer *r, size_t file)
 
 /* -- statements -- */
 
-/* Replaces a statement that has a block by the block. */
+/* Replaces a statement that has a block, such as `if` or `for`, by its block. */
 static bool unwrap(struct reducer *r, size_t file, size_t at)
 {
     const char *line = r->files[file].text + at, *body = next_line(line), *end = statement_end(line);
@@ -317,8 +319,8 @@ static bool reduce_name(struct reducer *r, struct place p, const char *at, const
            (replace(r, p, at, at + n, "0", 1) || replace(r, p, at, at + n, "1", 1));
 }
 
-/* Makes one change in the line at p after which the launch still fails in the same way. Returns false if there is
- * none. */
+/* Makes one change in the line at p after which the launch still fails in the same way. Returns false if
+ * there is no such change. */
 static bool reduce_line(struct reducer *r, struct place p)
 {
     const char *line = text_of(r, p) + p.line, *end = next_line(line);
@@ -353,7 +355,7 @@ static bool reduce_expressions(struct reducer *r, size_t file)
     return any;
 }
 
-/* Deletes commas and blanks that are left over from deleted arguments. */
+/* Deletes commas and blanks that remain where arguments were deleted. */
 static bool tidy(struct reducer *r, size_t file)
 {
     static const char *const rows[][2] = {{", )", ")"}, {",)", ")"}, {"( ", "("}, {", ]", "]"}};
@@ -467,8 +469,9 @@ static size_t argument_named(const struct reducer *r, const char *name, size_t n
     return i;
 }
 
-/* Sets *from and *to to the start and end of a parameter's entry in the signature. The entry has the form NAME=...,
- * or is found by the parameter's index. */
+/* Sets *from and *to to the start and end of a parameter's entry in the signature. Finds the entry by the
+ * name if entries have the form NAME=..., otherwise by the parameter's index. Returns false if there is no
+ * such entry. */
 static bool signature_entry(const char *s, const char *name, size_t n, int index, const char **from,
                             const char **to)
 {

@@ -2,10 +2,11 @@
 /* bundle.c: implements `neso bundle`, which compiles recorded kernels into one file (a bundle), and compares a bundle
  * with a record.
  *
- *     neso run --record launches.txt train.py              the kernels that the program launches, and their options
- *     neso bundle launches.txt -o kernels.neso             their PTX, with all variants, and the choices of autotuning
- *     neso run --bundle kernels.neso train.py              compiles nothing
- *     neso bundle --verify kernels.neso launches.txt checks that the bundle has all recorded kernels
+ *     neso run --record launches.txt train.py           records the launched kernels, and their options
+ *     neso bundle launches.txt -o kernels.neso          writes the PTX of these kernels and their variants,
+ *                                                       and the choices of autotuning
+ *     neso run --bundle kernels.neso train.py           compiles nothing
+ *     neso bundle --verify kernels.neso launches.txt    checks that the bundle has all recorded kernels
  */
 #include "runtime/command/inspect/inspect.h"
 
@@ -70,8 +71,9 @@ static char *copy(const char *s)
     return b.s;
 }
 
-/* Returns the text of a file that a record names. If there is no file with this name, searches the folder of the
- * recorded program, because the program may have imported the file. Sets `path` to the file's path. */
+/* Returns the text of a file that a record names, and sets `path` to the file's path. If there is no file
+ * with this name, searches the folder of the recorded program, because the program may have imported the
+ * file. Returns NULL if the file is not found. The caller frees the text. */
 static char *read_source(const struct bundling *b, const char *name, char path[FIELD_MOST], size_t *length)
 {
     const char *slash = b->program ? strrchr(b->program, '/') : NULL;
@@ -139,8 +141,7 @@ static void keep_part(struct bundling *b, const char *text, size_t length)
 }
 
 /* Returns whether the kernel in `bundle` is the recorded kernel: whether the digests of their sources are equal. If
- * the digests cannot be compared, because one is missing or the targets differ, returns true.
- **/
+ * the digests cannot be compared, because one is missing or the targets differ, returns true. */
 static bool is_recorded(const char *record, const char *bundle)
 {
     char then[FIELD_MOST], now[FIELD_MOST], target_then[FIELD_MOST], target_now[FIELD_MOST];
@@ -301,8 +302,8 @@ static int verify(struct bundling *b, const char *bundle)
     return result == GOOD ? GOOD : FAILED;
 }
 
-/* Reads the value of --target: names of targets, separated by commas. Replaces the commas in `list` by zeros, because
- * b->targets points into `list`. */
+/* Reads the value of --target: names of targets, separated by commas. Sets b->targets to the names in `list`,
+ * in which it replaces the commas by zero bytes. */
 static int read_targets(struct bundling *b, char *list)
 {
     for (char *s = list; *s;) {

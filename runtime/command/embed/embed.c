@@ -4,8 +4,8 @@
  *
  *     neso compile add.py::add --signature "*fp32, *fp32, i32, 1024" --variants --emit c -o add
  *         add.h   struct add_module; add_load, add_launch(&module, stream, grid_x, grid_y, grid_z, X, Y, n), add_unload
- *         add.c   the PTX of each variant, and a table of their promises; a launch uses the first variant whose
- *                 promises its arguments keep
+ *         add.c   the PTX of each variant, and a table of the variants' promises; a launch uses the first
+ *                 variant whose promises are true for the launch's arguments
  *
  * The generated text is valid C11 and C++17. The text contains PTX as a string literal, with one source line for each
  * line of PTX. */
@@ -64,8 +64,8 @@ static void put_param_name(const struct embedding *e, int i)
         fprintf(e->to, "arg_%d", i);
 }
 
-/* Returns the C type of a launch function's parameter for a number of the given neso type. If C lacks the type,
- * returns an unsigned integer type for the number's bits. */
+/* Returns the C type of the launch function's parameter for a kernel parameter of the given type. If C lacks
+ * the type, as for fp16, returns an unsigned integer type for the bits of the value. */
 static const char *c_type(const char *type)
 {
     static const struct {
@@ -152,8 +152,9 @@ static const char driver[] =
     "}\n"
     "#endif\n\n";
 
-/* The functions of the C file. The writer replaces NAME by the module's name, COUNT by the number of variants, PARAMS
- * by the number of parameters, and KERNEL by the kernel's name. */
+/* The functions of the C file. put_filled replaces NAME by e->name, COUNT by the number of variants, PARAMS
+ * by the number of parameters, KERNEL by the kernel's name, and MULTIPROCESSORS by count_multiprocessors, if
+ * needed. */
 static const char functions[] =
     "int NAME_load(struct NAME_module *module)\n"
     "{\n"
@@ -418,9 +419,9 @@ static int compile_one(struct embedding *e, neso_module *module, const char *ker
     return plan_read(e, image) ? GOOD : BAD;
 }
 
-/* Compiles the kernel for a signature, and its variants. Adds the variants in the order in which launches try them
- * (see runtime/launch_plan.c): a variant that is only for some grids comes first. A kernel has at most one such
- * variant. */
+/* Compiles the kernel for a signature, and the variants that its launch plan lists, each without some passes.
+ * Adds these images in the order in which launches try them (see runtime/launch_plan.c): a variant that is
+ * only for some grids comes before the kernel itself. A kernel has at most one such variant. */
 static int compile_signature(struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {
@@ -445,7 +446,7 @@ static const char *skip_promise(const char *s)
     return *s == ':' ? s + strcspn(s, ", \n") : s;
 }
 
-/* Returns whether two signatures, each of which ends at the end of its line, differ only in promises. */
+/* Returns whether two signatures differ only in promises. A signature ends at the end of its line. */
 static bool same_constants(const char *a, const char *b)
 {
     for (a = skip_promise(a), b = skip_promise(b); *a && *a != '\n' && *a == *b;)
@@ -453,7 +454,7 @@ static bool same_constants(const char *a, const char *b)
     return (*a == '\0' || *a == '\n') && (*b == '\0' || *b == '\n');
 }
 
-/* Returns the first line of the list that differs from a signature only in promises; NULL if there is none. */
+/* Returns the first line of the list that equals a signature except for promises; NULL if there is none. */
 static const char *line_like(const char *list, const char *signature)
 {
     while (*list && !same_constants(list, signature))
@@ -474,7 +475,7 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     for (char *s = list, *end; *s && result == GOOD; s = end + 1) {
         end = strchr(s, '\n');
         *end = '\0';
-        /* a blank in place of a signature: no signature was given, so the bundle must have only one */
+        /* a line that consists of a blank stands for no signature (see list_signatures) */
         o.signature = options->signature || *s != ' ' ? s : NULL;
         if (same_constants(s, chosen ? chosen : list))
             result = compile_signature(e, module, kernel, &o);
@@ -486,8 +487,9 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     return result;
 }
 
-/* Returns a list with the given signature. With --variants, returns a list of all signatures that result from the
- * given signature by adding promises. Returns NULL after a message. The caller frees the list. */
+/* Returns a list of signatures, one on each line: the given signature (none: a blank), or, with --variants,
+ * all signatures that result from it by adding promises. Returns NULL after a message. The caller frees the
+ * list. */
 static char *list_signatures(const struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {

@@ -9,14 +9,17 @@
 
 #include <stdio.h>
 
-/* One variant of a kernel in the C file. A launch uses the first variant whose promises and conditions hold. */
+/* One compiled variant of a kernel in the C file. A launch uses the first image whose promises and conditions
+ * hold. */
 struct image {
     neso_kernel *kernel;
-    struct json *whole;      /* the JSON of the kernel's launch plan */
-    /* the part of `whole` that a launch must execute; NULL if a launch only passes arguments */
+    struct json *whole;      /* the JSON of the kernel's launch plans; owned */
+    /* the part of `whole` that is this image's plan; NULL if a launch only passes arguments, one CTA per
+     * program */
     const struct json *plan;
-    /* '<': only for grids with at most one program per multiprocessor. '>': only for grids with more programs than the
-     * GPU can hold CTAs of the next image, and only if the GPU can hold more CTAs of this image. 0: for all grids */
+    /* The grids for which launches use this image. '<': grids with at most one program per multiprocessor.
+     * '>': grids with more programs than CTAs of the next image fit on the GPU at once, if more CTAs of this
+     * image fit. 0: all grids */
     char grids;
 };
 
@@ -25,16 +28,17 @@ struct embedding {
     neso_context *ctx;
     const char *name; /* the prefix of the names of files and functions */
     struct image *images;
-    int nimages, nparams;
+    int nimages, nparams; /* nparams: the number of the kernel's parameters */
     bool has_plan; /* at least one image has a plan */
     FILE *to;
 };
 
 /* -- embed_plan.c -- */
-/* Reads the plan of a kernel; returns false after a message. */
+/* Sets image->whole and image->plan. Returns false after a message if the plan cannot be made. */
 bool plan_read(struct embedding *e, struct image *image);
+/* Returns the largest number of tensor maps of an image. */
 int plan_maps_most(const struct embedding *e);
-/* Writes the tables of all images, with their types. */
+/* Writes the tables of steps, guards and tensor maps of all images, and the types of their entries. */
 void put_plan_tables(const struct embedding *e);
 /* In the generated table `variants`, put_plan_members declares the members that plans need, and put_plan_row writes
  * their values for image number `which`. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* embed_plan.c: writes launch plans for `--emit c`: tensor maps and guards as tables, and functions that
- * evaluate them as runtime/launch_plan.c does.
+/* embed_plan.c: writes launch plans for `--emit c`: tables of tensor maps and of guards (conditions on a
+ * launch), and functions that evaluate these tables as runtime/launch_plan.c does. The numbers in a plan are
+ * expressions of the launch's arguments, in postfix notation. The tables have a step for each word of an
+ * expression ('a': an argument, '#': a constant), and for each expression the index of its first step and the
+ * number of its steps:
  *
- *     "strides": ["stride_am 2 *", "2"]   ─►   steps[] = {{'a', 6}, {'#', 2}, {'*', 0}, {'#', 2}}, and the index of the
- *                                              first step of each expression
+ *     "strides": ["stride_am 2 *", "2"]   ─►   steps[] = {{'a', 6}, {'#', 2}, {'*', 0}, {'#', 2}}
+ *                                              strides = {{3, 1}, {0, 3}}
  *
  * A plan lists the outermost dimension first; the driver, and therefore these tables, list the innermost dimension
  * first. */
@@ -194,14 +197,15 @@ static const char *word_of(const struct image *image, const char *name)
     return x && x->string ? x->string : "";
 }
 
-/* Returns how many CTAs of a persistent kernel run on each multiprocessor; 0 if the kernel is not persistent, so that
- * each program has a separate CTA. */
+/* Returns how many CTAs of a persistent kernel run on each multiprocessor; 0 if the kernel is not persistent:
+ * then each program has its own CTA. */
 static int persistent(const struct image *image)
 {
     return atoi(word_of(image, "ctas_per_sm"));
 }
 
-/* Returns whether a launch of the image needs anything other than one unpaired CTA for each program. */
+/* Returns whether a launch distributes the programs otherwise than one to each CTA, or pairs CTAs in clusters
+ * of two. */
 static bool is_dealt(const struct image *image)
 {
     return persistent(image) > 0 || atoi(word_of(image, "pairs")) > 0;
@@ -264,8 +268,7 @@ static int steps_of(const struct embedding *e, const char *text, bool puts_them)
     return n;
 }
 
-/* Writes the steps of the expressions in a list. The tables need the steps of all guards first, then the steps of all
- * maps. */
+/* Writes the steps of the expressions in a list. */
 static void put_steps(const struct embedding *e, const struct json *list)
 {
     for (const struct json *x = list ? list->first : NULL; x; x = x->next) {
@@ -280,6 +283,8 @@ static const struct json *first_map(const struct image *image)
     return maps ? maps->first : NULL;
 }
 
+/* Writes the steps of all guards, and then the steps of all maps. put_guards and put_map rely on this
+ * order. */
 static void put_all_steps(const struct embedding *e)
 {
     for (int i = 0; i < e->nimages; i++)
@@ -292,6 +297,8 @@ static void put_all_steps(const struct embedding *e)
         }
 }
 
+/* Writes the index of an expression's first step, *at, and the number of its steps, and adds this number to
+ * *at. */
 static void put_expression(const struct embedding *e, const char *text, int *at)
 {
     int n = steps_of(e, text, false);
@@ -299,8 +306,8 @@ static void put_expression(const struct embedding *e, const char *text, int *at)
     *at += n;
 }
 
-/* Writes, for each expression of a list, in reverse order, the index of its first step and the number of its steps.
- * *at is the index of the list's first step; the function sets it to the index after the list's last step. */
+/* Writes what put_expression writes, for the expressions of a list in reverse order. *at is the index of the
+ * list's first step; the function sets it to the index after the list's last step. */
 static void put_reversed(const struct embedding *e, const struct json *list, int *at)
 {
     int first[RANK_MOST] = {0}, count[RANK_MOST] = {0}, n = 0;

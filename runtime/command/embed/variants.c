@@ -65,7 +65,8 @@ static int list(struct variants *v)
     return result;
 }
 
-/* Removes the promises from the signature of a launch: "*fp32:16, i32:1, 64" becomes "*fp32, i32, 64". */
+/* Removes the promises from the signature of a launch, in place: "*fp32:16, i32:1, 64" becomes "*fp32, i32,
+ * 64". */
 static void remove_promises(char *signature)
 {
     char *to = signature;
@@ -81,7 +82,8 @@ static void remove_promises(char *signature)
     *to = '\0';
 }
 
-/* If no signature is given, uses the signature of a launch of the file. Returns an exit status. */
+/* If the command line gives no signature, uses the signature of a launch of the file, without its promises.
+ * Returns an exit status. */
 static int choose_signature(struct variants *v, const char *path, const char *text, size_t length,
                             struct launches *l)
 {

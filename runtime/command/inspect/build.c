@@ -31,14 +31,16 @@ struct stage *build_add_stage(struct build *b, const char *name, const char *kin
     return s;
 }
 
-/* The state of a compilation whose dumps of IR become stages of `build`, and whose explanations become notes. */
+/* The data of the callbacks that add the dumps of a compilation to `build` as stages, and its explanations as
+ * notes. */
 struct listening {
     struct build *build;
     size_t nbefore; /* the number of stages of `build` before this compilation */
 };
 
-/* Removes the stages and notes that this compilation has added so far. Called if the kernel needs too much shared
- * memory, because then all passes run again with a smaller limit. */
+/* Removes the stages and notes that this compilation has added so far. Called if the kernel needed too much
+ * shared memory: then all passes run again with a lower limit, and dump and explain again
+ * (opt/stepdown.c). */
 static void forget(struct listening *l)
 {
     struct build *b = l->build;
@@ -111,8 +113,8 @@ const char *line_instruction(const char *line, size_t n, size_t *length)
     return s;
 }
 
-/* Returns the source location that follows the last " @" in a line of IR, with line 0 if there is none. Text after
- * the location is ignored. */
+/* Returns the source location that follows the last " @" in a line of IR. If there is none, the location has
+ * line 0. */
 static struct place place_of_ir(const char *line, size_t n)
 {
     for (size_t i = n; i-- > 1;) {
@@ -253,7 +255,8 @@ int build_occupancy(const struct build *b, const char **limit)
         GRANULE = 256,
         SHARED_RESERVED = 1024,
         SHARED_GRANULE = 128
-    }; /* a warp gets registers in multiples of 256 */
+    }; /* a warp gets registers in multiples of 256; a CTA gets bytes of shared memory in multiples of 128,
+        * including 1024 bytes for CUDA itself */
     const neso_limits *l = &b->limits;
     int live = b->resources.live_registers;
     int regs = b->assembled.registers > 0 ? b->assembled.registers : live < 16 ? 16 : live;

@@ -3,12 +3,12 @@
  * instructions, PTX.
  *
  *     neso diff add.py::add --signature "*i32, *i32, *i32, i32" --to-signature "*i32:16, *i32:16, *i32:16, i32:16"
- *     neso diff before.json after.json         (by neso inspect --json)
+ *     neso diff before.json after.json         (files that neso inspect --json wrote)
  *     neso diff matmul.py --launch 1 --to-launch 2
  *
- * --html writes a page that shows both builds side by side. A build is given as a saved file, or as options with
- * which the command compiles the kernel. In both cases the command compares the JSON of the builds. Exit status: 0
- * the builds are the same, 1 they differ, 2 an error. */
+ * --html writes a page that shows both builds side by side. A build is given as a saved file, or as a kernel
+ * and options with which the command compiles it. In both cases the command compares the JSON of the builds.
+ * Exit status: 0 the builds are the same, 1 they differ, 2 an error. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -60,8 +60,8 @@ static bool is_saved(const char *path)
     return n >= 5 && strcmp(path + n - 5, ".json") == 0;
 }
 
-/* Returns GOOD if the command line gives two builds and no option that would change a saved build; else BAD after a
- * message. */
+/* Returns GOOD if the command line gives two builds, and no option of a compilation for a saved build.
+ * Otherwise returns BAD after a message. */
 static int check_builds(const struct given *g)
 {
     const char *from = g->argv[0], *to = g->argv[g->argc - 1];
@@ -84,8 +84,8 @@ static int check_builds(const struct given *g)
     return GOOD;
 }
 
-/* Returns the command line for one build. The second build has the options of the first build, except options for
- * which the command line has another value (--to-...). */
+/* Returns the command line for one build. The second build has the options of the first build, except those
+ * to which an option --to-... gives another value. */
 static struct given given_for(const struct given *g, int side)
 {
     struct given x = *g;
@@ -143,7 +143,7 @@ static void add_change(struct comparison *c, const char *section, const char *na
     c->changes[c->nchanges++] = (struct change){section, copy.s, was, is};
 }
 
-/* Compares the members of two objects whose values are numbers, strings or booleans. */
+/* Compares two objects: those of their members that are numbers, strings or booleans. */
 static void compare_members(struct comparison *c, const char *section, const struct json *x,
                             const struct json *y)
 {
@@ -168,8 +168,8 @@ static bool is_about_the_same(const struct json *x, const struct json *y)
            same_member(x, y, "column");
 }
 
-/* Counts the decisions in `list` that are about the same subject as x, from 0. Returns number `index` of them; NULL if
- * there is none. */
+/* Returns the decision number `index`, from 0, among the decisions in `list` that the pass of x made at the
+ * source location of x. Returns NULL if there are not so many. */
 static const struct json *find_decision(const struct json *list, const struct json *x, int index)
 {
     for (const struct json *y = list ? list->first : NULL; y; y = y->next)
@@ -178,7 +178,7 @@ static const struct json *find_decision(const struct json *list, const struct js
     return NULL;
 }
 
-/* Returns how many decisions before x in `list` are about the same subject as x. */
+/* Returns how many decisions the pass of x made at the source location of x before x in `list`. */
 static int index_of(const struct json *list, const struct json *x)
 {
     int n = 0;
@@ -195,8 +195,8 @@ static void name_decision(struct buffer *out, const struct json *x)
     put_string(out, text_of(json_member(x, "pass")));
 }
 
-/* Compares the decisions of both builds, except decisions of clean-up passes, which only follow from other
- * decisions. */
+/* Compares the decisions of both builds. Ignores the decisions of clean-up passes, because they only follow
+ * from other decisions. */
 static void compare_decisions(struct comparison *c)
 {
     for (int side = FROM; side < SIDES; side++) {
@@ -436,7 +436,7 @@ static int show_comparison(const struct given *g, const struct comparison *c)
 int diff_command(const struct given *g)
 {
     struct comparison c = {.changes = NULL};
-    struct buffer path[SIDES] = {{0}, {0}}; /* copies, because the JSON reader modifies its text */
+    struct buffer path[SIDES] = {{0}, {0}}; /* copies, because inspect_file modifies the path */
     int result = check_builds(g);
     for (int side = FROM; side < SIDES && result == GOOD; side++) {
         put_string(&path[side], g->argv[side < g->argc ? side : 0]);

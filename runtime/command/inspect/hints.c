@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* hints.c: finds promises that would improve decisions of passes if the signature had them. A promise says that an
- * argument is a multiple of 16 (":16") or equal to 1 (":1"). The command compiles the kernel with these promises, so
- * it knows their effect.
+ * argument is a multiple of 16 (":16") or equal to 1 (":1"). To know the effect of promises, the command
+ * compiles the kernel with several signatures, and compares the decisions:
  *
- *     the signature as it is    *fp16, i32, i32        tma: stays a load: no dimension is contiguous
- *     with all promises         *fp16:16, i32:16, i32:1     tma: a copy through a tensor map
- *     without one of them, for each promise            a decision that gets worse needs that promise
+ *     the given signature            *fp16, i32, i32           tma: stays a load: no dimension is contiguous
+ *     with all promises              *fp16:16, i32:16, i32:1   tma: a copy through a tensor map
+ *     without one of the promises    *fp16, i32:16, i32:1      if a decision is worse, it needs this promise
  *
- * The command first promises that every integer is a multiple of 16. Then, for one integer after the other, from the
- * last to the first, it promises instead that the integer is 1. The command keeps this promise if it improves a
- * decision. The last stride of an array usually needs this promise. A compilation takes a few milliseconds. */
+ * To find the second signature, the command first promises that every pointer and integer is a multiple of
+ * 16. Then, for one integer after the other, from the last to the first, it promises instead that the integer
+ * is 1, and keeps this promise if it improves a decision. The last stride of an array usually needs it. A
+ * compilation takes a few milliseconds. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -43,7 +44,8 @@ static bool is_descriptor(const char *s)
     return strncmp(s, "tensordesc<", 11) == 0;
 }
 
-/* Returns the length of s up to a comma or a parenthesis outside of brackets and quotes. */
+/* Returns the number of bytes from s to the next comma or parenthesis that is outside of brackets and
+ * quotes. */
 static size_t entry_length(const char *s)
 {
     int depth = 0;
@@ -61,7 +63,8 @@ static size_t entry_length(const char *s)
     return n;
 }
 
-/* Returns the length of the type at s; 0 if there is none. */
+/* Returns the length of the type of a number or pointer ("i32", "*fp16") at s, in n bytes; 0 if there is
+ * none. */
 static size_t type_length(const char *s, size_t n)
 {
     static const char *const words[] = {"i", "u", "fp", "f", "bf", "int", "uint", "float", "bfloat"};
@@ -99,8 +102,8 @@ static const struct neso_param *param_named(const struct build *b, const char *s
     return NULL;
 }
 
-/* Reads the entry at s, which has `whole` bytes, and finds the promise that could be added to it. *param is the index
- * of the entry's first parameter; the function moves it past the entry's parameters. */
+/* Reads the entry at s, which has `whole` bytes, and finds the parameter to which a promise could be added.
+ * *param is the index of the entry's first parameter; the function moves it past the entry's parameters. */
 static void read_entry(struct entries *e, const char *s, size_t whole, const struct build *b, size_t *param)
 {
     struct entry *x = &e->at[e->n++];
@@ -180,8 +183,8 @@ struct trial {
     struct entries entries;
 };
 
-/* Compiles the kernel with the promises to try, and returns the decisions of its passes; returns no decisions if the
- * compilation fails. */
+/* Compiles the kernel with the promises to try, and returns the decisions of the passes, which the caller
+ * frees by notes_free. Returns no decisions if the compilation fails. */
 static struct notes try_entries(const struct trial *t)
 {
     struct notes found = {0};
@@ -211,7 +214,7 @@ static bool same_place(const struct note *x, const struct note *y)
     return x->at.file == y->at.file && x->at.line == y->at.line && x->at.column == y->at.column;
 }
 
-/* Returns the decision in n that the same pass made at the same source location as x. */
+/* Returns the decision in n that the pass of x made at the source location of x; NULL if there is none. */
 static const struct note *same_question(const struct notes *n, const struct note *x)
 {
     for (size_t i = 0; i < n->n; i++)
@@ -226,8 +229,9 @@ static int grade_at(const struct notes *n, const struct note *x)
     return y ? y->grade : 0;
 }
 
-/* Returns whether y is better than x: at least one decision of the build is better in y than in x, and none is
- * worse. */
+/* Returns whether the decisions y are better than the decisions x: at least one decision of the build is
+ * better in y than in x, and none is worse. A decision that y lacks does not count, except one of
+ * raise_tma_load, which counts as worse. */
 static bool is_better(const struct build *b, const struct notes *x, const struct notes *y)
 {
     bool better = false;
@@ -266,8 +270,8 @@ static struct notes promise_all(struct trial *t)
     return best;
 }
 
-/* Compiles the kernel with all promises to try except x's. If decision i gets worse without this promise, adds the
- * promise to needs[i]. */
+/* Compiles the kernel with all promises of `best`, except the promise of entry x. If decision i of the build
+ * is worse without this promise, adds the promise to needs[i]. */
 static void ask_without(struct trial *t, struct build *b, const struct notes *best, struct entry *x,
                         struct buffer *needs)
 {

@@ -58,7 +58,8 @@ static int line_pressure(const struct build *b, int line)
     return 0;
 }
 
-/* Counts the PTX instructions of each of the `lines` source lines. */
+/* Returns an array with the number of PTX instructions of each source line, from 1 to `lines`. The caller
+ * frees it. */
 static int *count_instructions(const struct build *b, int lines)
 {
     size_t n, i = 0, length;

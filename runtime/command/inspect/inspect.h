@@ -31,8 +31,8 @@ void put_format(struct buffer *b, const char *format, ...);
  * because JSON inside an HTML page must not contain tags. */
 void put_json(struct buffer *b, const char *s, size_t n);
 void buffer_free(struct buffer *b);
-/* Returns the array of n elements (of `bytes` bytes each) with room for one more element. When the array is full, its
- * capacity doubles. */
+/* Returns the array of n elements (of `bytes` bytes each) with room for one more element. If the array is
+ * full, doubles its capacity by realloc, which may move it. */
 void *array_grown(void *array, size_t n, size_t bytes);
 
 /* -- the parts of an inspection -- */
@@ -59,7 +59,7 @@ struct note {
     char *better, *needs;
 };
 
-/* The resources that ptxas reports; -1: unknown. */
+/* The resources that ptxas reports, for a thread (`barriers`: for a CTA); -1: unknown. */
 struct assembled {
     int registers, spill_bytes, barriers;
 };
@@ -101,42 +101,50 @@ struct build {
     neso_limits limits;
     struct assembled assembled;
     struct profile profile; /* the measurements of ncu; empty if no profile was given */
-    const char *plan; /* JSON */
+    const char *plan; /* the launch plan, as JSON */
     neso_kernel *kernel_object;
 };
 
 /* -- build.c -- */
-/* Compiles a kernel and sets *b. After an error, the module's context has the message. `module` and `options` must
- * outlive the build. */
+/* Compiles a kernel and sets *b, which must be zeroed except for `file` and `source`. After an error, the
+ * module's context has the message. `module` and the strings of `options` must outlive the build. */
 neso_status build_make(struct build *b, neso_module *module, const char *kernel, const neso_compile_options *options);
 void build_free(struct build *b);
+/* Adds a stage. If the build already has a stage with this name, names the new stage NAME.2, NAME.3, ... */
 struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n);
+/* Returns the first stage of this kind; NULL if there is none. */
 const struct stage *build_stage(const struct build *b, const char *kind);
-/* Returns whether the note is about a decision, and not about a clean-up, registers or the schedule of a loop. */
+/* Returns whether the note explains a decision. Other notes are about clean-ups, registers or the schedule of
+ * a loop. */
 bool note_decides(const struct note *n);
 /* Appends a note to the array *notes of *n notes. */
 void notes_add(struct note **notes, size_t *n, const neso_note *note);
 void notes_free(struct note *notes, size_t n);
-/* Returns the source place of each line of a stage, and sets *nlines. The caller frees the array. */
+/* Returns an array with the source location of each line of a stage, and sets *nlines to its length. The
+ * caller frees the array. */
 struct place *stage_places(const struct build *b, const struct stage *s, size_t *nlines);
 /* Returns the name of the instruction in a line of PTX or machine IR, and sets *length to its length; NULL if the
  * line has no instruction. */
 const char *line_instruction(const char *line, size_t n, size_t *length);
-/* Finds the first .file directive in PTX at or after `at`. Returns the name of the file, and sets *file to its number
- * in struct place. Returns NULL if there is no such directive. */
+/* Finds the first .file directive in PTX at or after `at`. Returns the name of the file, which has *length
+ * bytes, and sets *file to the number that struct place has for the file. Returns NULL if there is no such
+ * directive. */
 const char *build_next_file(const char *at, int *file, size_t *length);
-/* Returns an estimate of the number of programs that fit on a multiprocessor, and sets *limit to the resource that
- * limits it. */
+/* Returns an estimate of the number of program instances that fit on a multiprocessor, and sets *limit to the
+ * name of the resource that limits this number ("registers"). */
 int build_occupancy(const struct build *b, const char **limit);
 /* The number of instructions with one name in a stage's text. */
 struct count {
     char name[48];
     int n;
 };
+/* Returns the counts of all instructions in PTX or SASS, sorted by name, and sets *n to their number. The
+ * caller frees the array. */
 struct count *stage_histogram(const struct stage *s, size_t *n);
 
 /* -- assembled.c -- */
-/* If ptxas and a disassembler are installed, adds the registers that ptxas reports, and the SASS. */
+/* If ptxas is installed, adds the resources that it reports, and, if a disassembler is installed too, the
+ * SASS. */
 void build_assemble(struct build *b);
 
 /* -- ncu.c -- */
@@ -145,22 +153,25 @@ void build_assemble(struct build *b);
 bool build_profile(struct build *b, const char *path);
 void profile_free(struct profile *p);
 void put_profile_json(const struct profile *p, struct buffer *out);
-/* Appends a summary of the profile for the terminal, in one line. */
+/* Appends one line for the terminal that summarizes the profile. */
 void put_profile(const struct profile *p, struct buffer *out);
 
 /* -- hints.c -- */
-/* Finds promises that would improve decisions of passes if the signature had them. */
+/* Finds promises that would improve decisions of passes if the signature had them, and sets `better` and
+ * `needs` of these decisions' notes. */
 void build_hints(struct build *b, neso_module *module);
 
 /* -- losses.c -- */
-/* Runs the program, and adds a note for each finding of --trace. Returns false after a message if the program fails. */
+/* Runs the program on the interpreter, and adds a note for each finding of --trace. Returns false after a
+ * message if the program fails without a finding, or if the value of --trace is malformed. */
 bool build_losses(struct build *b, const struct given *g, const char *path, const char *text, size_t length);
 
 /* -- check.c -- */
-/* Appends what `neso check --json` prints for a file with this text. */
+/* Appends the array that `neso check --json` prints for the file `path` if the file has this text. */
 void check_json(const struct given *g, const char *path, const char *text, size_t length, struct buffer *out);
-/* Appends to `signature` a signature for a kernel that is not launched, with the types that the names of its
- * parameters suggest. Returns false if the kernel does not compile with this signature. */
+/* Appends a guessed signature for a kernel that the program does not launch: the names of the parameters
+ * suggest types, and changes of single types are tried. Returns false if the kernel does not compile with
+ * this signature. */
 bool check_guess(neso_context *ctx, neso_module *module, const char *kernel, struct buffer *signature);
 /* -- accesses.c -- */
 /* The getenv and save callbacks for programs that run only for inspection: NESO_DEVICE is the interpreter, and no file
@@ -173,33 +184,37 @@ int check_accesses(const struct given *g, const char *path, const char *text, si
 
 /* -- json.c -- */
 void build_json(const struct build *b, struct buffer *out);
-/* A parsed JSON value. `first` is the first member of an object or element of an array, and `next` the member or
- * element after this value. */
+/* A parsed JSON value. `first` is the first member of an object or the first element of an array. `next` is
+ * the next member or element of the object or array that contains this value. */
 enum json_kind { JSON_null, JSON_bool, JSON_number, JSON_string, JSON_array, JSON_object };
 struct json {
     enum json_kind kind;
     char *name, *string; /* `name` is the name of a member of an object; `string` is the text of a string or number */
     struct json *first, *next;
 };
-/* Parses JSON. Returns NULL if the text is not JSON. */
+/* Parses JSON. Returns NULL if the text is not JSON. The caller frees the value by json_free. */
 struct json *json_read(const char *text);
 void json_free(struct json *j);
+/* Returns the member of an object with this name; NULL if there is none, or if j is NULL. */
 const struct json *json_member(const struct json *j, const char *name);
 
 /* -- inspect.c -- */
-/* Compiles the kernel that `path`, FILE::KERNEL, names, and calls `use` with the build. Splits `path` at the colons,
- * in place. */
+/* Compiles the kernel that `path` (FILE or FILE::KERNEL) names, and calls `use` with the build. Replaces the
+ * first colon in `path` by a zero byte. Returns the result of `use`; if there is no build, returns an exit
+ * status other than GOOD, after a message. */
 int inspect_file(const struct given *g, char *path, const neso_compile_options *options,
                  int (*use)(const struct given *g, const struct build *b, void *ctx), void *ctx);
 
 /* -- completion.c -- */
-/* Appends the names in the table of a help topic: the first word of each line. */
+/* Appends the names in the table of a help topic, separated by blanks: the first word of each line that is
+ * not indented, if `end_of_name` follows the word. */
 void add_names(struct buffer *out, const char *topic, const char *end_of_name);
 
 /* -- live.c: the builds that the page of `neso inspect --serve` requests -- */
 struct live {
     const struct given *given;
-    /* from the command line; if `kernel` is NULL, the page shows the kernel of the program's first launch */
+    /* the file and kernel that the command line names; if `kernel` is NULL, the page shows the kernel of the
+     * program's first launch */
     const char *path, *kernel;
 };
 /* One request: the query of its URL, and the source that the user has edited in the page (NULL: use the source in the
@@ -207,15 +222,17 @@ struct live {
 struct wish {
     const char *query, *source;
 };
-/* Appends {"build": ..., "ms": ..., "messages": ...}. */
+/* Appends the answer to a request: {"build": ..., "ms": ..., "messages": ...}, where "build" is null if the
+ * kernel does not compile. */
 void live_build(const struct live *l, const struct wish *w, struct buffer *out);
-/* Appends the data of the page. */
+/* Appends the data of the page, as JSON. */
 void live_page_data(const struct live *l, const struct wish *w, struct buffer *out);
 /* Returns a number that changes when the file or another Python file in its folder is saved. */
 unsigned long sources_stamp(const char *file);
 
 /* -- serve.c -- */
-/* Serves the page until the process ends. */
+/* Serves the page until the process ends. `port` is a number; "": the system chooses a port. Returns only if
+ * the file cannot be read or the port cannot be opened: BAD after a message. */
 int serve(const struct live *l, const char *port);
 
 /* -- page.c: the page, one file that contains data and the code that shows it -- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.c: writes a build as JSON, whose format inspect.schema.json describes, and reads JSON. */
+/* json.c: writes a build as JSON, and reads JSON. inspect.schema.json describes the format of a build. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -94,7 +94,8 @@ static void put_notes(const struct build *b, struct buffer *out)
     put_string(out, *comma ? "\n  ],\n" : "],\n");
 }
 
-/* Appends a span of a loop's schedule. The text of its note is "UNIT, ROLE: cycles FROM to TO, WHAT". */
+/* Appends a span of a loop's schedule: the cycles in which something keeps a unit of the multiprocessor busy,
+ * or a warp role waiting. The text of the note is "UNIT, ROLE: cycles FROM to TO, WHAT". */
 static void put_span(struct buffer *out, const struct note *x, const char *comma)
 {
     char unit[24], role[24];
@@ -145,8 +146,8 @@ static void put_schedules(const struct build *b, struct buffer *out)
     put_format(out, "%s],\n", open);
 }
 
-/* Appends n, which is number i of an array. Avoids printf, which would be slow for the tens of thousands of numbers in
- * an array. */
+/* Appends n (a negative n: 0) as element i of an array. Does not use printf, which would be slow for arrays
+ * of tens of thousands of numbers. */
 static void put_element(struct buffer *out, size_t i, int n)
 {
     char digits[16], *s = digits + sizeof digits;
@@ -322,7 +323,7 @@ static void put_utf8(struct buffer *b, unsigned c)
                    (int)(0x80 | (c & 0x3f)));
 }
 
-/* Reads the rest of an escape sequence, after its backslash. */
+/* Reads an escape sequence of a string, after its backslash. Returns false if it is malformed. */
 static bool read_escape(struct reader *r, struct buffer *out)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -365,7 +366,8 @@ static char *read_string(struct reader *r)
 
 static bool read_value(struct reader *r, struct json *out);
 
-/* Reads the members of an object or the elements of an array, up to the closing bracket `close`. */
+/* Reads the members of an object or the elements of an array, from the opening bracket to the closing bracket
+ * `close`. */
 static bool read_entries(struct reader *r, struct json *out, char close)
 {
     struct json **last = &out->first;

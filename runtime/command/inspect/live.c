@@ -4,7 +4,7 @@
  * command line:
  *
  *     build.json?signature=*fp32:16,+i32,+256&target=sm_80    ──►  {"build": ..., "ms": 3.1, "messages": ""}
- *     build.json?...&complete=1                               the same with ptxas, SASS and hints, which take longer
+ *     build.json?...&complete=1                               adds hints, SASS and ptxas's output; is slower
  *
  * Every request has its own context, so a failed build does not affect later builds. */
 #include "runtime/command/inspect/inspect.h"
@@ -20,7 +20,8 @@
 
 /* -- the query -- */
 
-/* Appends the value of a field of the query, without URL encoding. Returns false if the query has no such field. */
+/* Decodes the URL encoding of a field's value in the query, and appends the value. Returns false if the query
+ * has no such field. */
 static bool find_field(const char *query, const char *name, struct buffer *out)
 {
     size_t n = strlen(name);
@@ -42,7 +43,7 @@ static bool find_field(const char *query, const char *name, struct buffer *out)
     return true;
 }
 
-/* The fields that the page's form has. */
+/* The fields of the form on the page. */
 enum {
     FIELD_kernel,
     FIELD_signature,
@@ -63,8 +64,8 @@ static const struct field {
     {"skip", OPTION_skip},           {"param", OPTION_param},
 };
 
-/* The values of the fields of a request. A value comes from the query, or, if the query lacks the field, from the
- * command line. The buffer is empty if neither has a value. */
+/* The values of the fields of a request. If the query has a field, its value comes from the query, else from
+ * the command line. The buffer is empty if there is no value. */
 struct values {
     struct buffer at[FIELDS];
 };
@@ -135,9 +136,8 @@ static bool is_python(const char *path)
     return n > 3 && strcmp(path + n - 3, ".py") == 0;
 }
 
-/* Sets *o to the signature and options of the first launch of *kernel, or, if *kernel is NULL, of the program's first
- * launch.
- **/
+/* Takes the signature and the unset options in *o from the first launch of *kernel. If *kernel is NULL,
+ * uses the program's first launch, and sets *kernel to its kernel. */
 static void choose_launch(const struct launches *all, const char **kernel, neso_compile_options *o)
 {
     for (int i = 0; i < all->n; i++) {
@@ -153,7 +153,8 @@ static void choose_launch(const struct launches *all, const char **kernel, neso_
     }
 }
 
-/* The source to compile, and its launches, which are found at the first use. */
+/* The source to compile, and the launches of the program, if open_subject was asked for them. `launcher` is
+ * the context in which the program's host code has run. */
 struct subject {
     char *text;
     size_t length;
@@ -189,8 +190,8 @@ static void close_subject(struct subject *s)
     free(s->text);
 }
 
-/* Chooses a signature for a kernel that the program does not launch, from the names of its parameters. If *kernel is
- * NULL, chooses the first kernel of the module. */
+/* Guesses a signature for a kernel that the program does not launch. If *kernel is NULL, first chooses the
+ * first kernel of the module. */
 static void guess_signature(neso_context *ctx, neso_module *module, const char **kernel,
                             neso_compile_options *o, struct buffer *signature)
 {
@@ -199,7 +200,8 @@ static void guess_signature(neso_context *ctx, neso_module *module, const char *
         o->signature = signature->s;
 }
 
-/* Compiles a kernel of the module, and appends the JSON of the build. */
+/* Compiles a kernel of the module, and appends the JSON of the build. If `completes` is true, the build also
+ * has hints, the output of ptxas and the SASS. */
 static neso_status build_module(const struct live *l, const struct subject *s, neso_module *module,
                                 const char *kernel, const neso_compile_options *o, bool completes,
                                 struct buffer *json)
@@ -221,7 +223,8 @@ static neso_status build_module(const struct live *l, const struct subject *s, n
     return status;
 }
 
-/* Appends the build's JSON, or the messages that explain why there is none. */
+/* Appends the build's JSON to `json`, and the compiler's messages to `messages`. If the kernel does not
+ * compile, leaves `json` empty. */
 static void build_subject(const struct live *l, const struct subject *s, const struct values *v,
                           bool completes, struct buffer *json, struct buffer *messages)
 {

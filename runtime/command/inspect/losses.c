@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* losses.c: implements `neso inspect --trace`, which runs the program on the interpreter. The command adds a note to
- * each line of the kernel at which a stored result became NaN or inf, or lost precision.
+ * each line of the kernel at which a result that is stored later became NaN or inf, or began to lose
+ * precision.
  *
  *     11 |     var = tl.sum(x * x, axis=0) / n - mean * mean
  *        |       trace: results stored from here lost precision: 4 of them, up to 17 bits */

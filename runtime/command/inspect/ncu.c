@@ -12,7 +12,8 @@
  *     "ID",...,"Kernel Name",...,"Metric Name","Metric Unit","Metric Value"    --page details: a row for each metric
  *     "ID",...,"Kernel Name",...,"gpc__cycles_elapsed.max",...        --page raw: a column for each metric, units below
  *
- * A file may contain several of these tables. From each table, ncu.c reads the first launch of the inspected kernel. */
+ * A file may contain several of these tables. ncu.c reads the first table of --page source about the
+ * inspected kernel, and, from each table of the other pages, the kernel's first launch. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -127,8 +128,8 @@ static void add_instruction(struct profile *p, const struct row *head, const str
     p->instructions[p->ninstructions++] = x;
 }
 
-/* Reads a table of --page source, whose head is row `at`. If `wanted` is true, keeps its instructions. Returns the
- * index of the row after the table. */
+/* Reads the table of --page source that begins at row `at` with its head. If `wanted` is true, keeps its
+ * instructions. Returns the index of the row after the table. */
 static size_t read_source(struct profile *p, const struct table *t, size_t at, bool wanted)
 {
     const struct row *head = &t->rows[at];
@@ -142,8 +143,8 @@ static size_t read_source(struct profile *p, const struct table *t, size_t at, b
     return at;
 }
 
-/* Reads a table of --page details, whose head is row `at`, and keeps the metrics of the kernel's first launch.
- * Returns the index of the row after the table. */
+/* Reads the table of --page details that begins at row `at` with its head. Keeps the metrics of the kernel's
+ * first launch. Returns the index of the row after the table. */
 static size_t read_details(struct profile *p, const struct table *t, size_t at, const char *kernel)
 {
     const struct row *head = &t->rows[at];
@@ -176,8 +177,8 @@ static bool is_telling(const char *name)
     return false;
 }
 
-/* Reads a table of --page raw, whose head is row `at`, and keeps the columns of the kernel's first launch. The row
- * below the head has the units. Returns the index of the row after the table. */
+/* Reads the table of --page raw that begins at row `at` with its head. Keeps the columns of the kernel's
+ * first launch. The row below the head has the units. Returns the index of the row after the table. */
 static size_t read_raw(struct profile *p, const struct table *t, size_t at, const char *kernel)
 {
     const struct row *head = &t->rows[at], *units = at + 1 < t->n ? &t->rows[at + 1] : head;
@@ -195,7 +196,8 @@ static size_t read_raw(struct profile *p, const struct table *t, size_t at, cons
 
 static void read_pages(struct profile *p, const struct table *t, const char *kernel)
 {
-    /* the kernel of the next table of --page source; a file with only one table does not name the kernel */
+    /* the kernel that the next table of --page source describes; ncu may omit the name if there is only one
+     * table, so before the first name this is the inspected kernel */
     const char *present = kernel;
     for (size_t i = 0; i < t->n;) {
         const struct row *r = &t->rows[i];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* serve.c: implements `neso inspect --serve`, a server for one page, which only this machine can reach.
+/* serve.c: implements `neso inspect --serve`, a server for one page. Only this machine can reach the server.
  *
  *     GET  /               the page
  *     GET  /build.json?..  a build of the file                       (live.c)
  *     POST /build.json?..  a build of the source in the body
- *     GET  /template.html  the page without data, from which the page saves itself as a file
+ *     GET  /template.html  the page without data; to save itself as a file, the page inserts its data
  *     GET  /events         stays open; sends an event when a file is saved
  *
  * One thread answers one request after the other, which suffices because a build takes milliseconds. The Host header
- * of a request must name this machine. The Origin header, if there is one, must name this server. So pages of other
- * sites cannot send requests. */
+ * of a request, and the Origin header if there is one, must name this machine and the server's port. So pages
+ * of other sites cannot use the server. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <arpa/inet.h>
@@ -48,8 +48,7 @@ static const char *find_header(const char *headers, const char *name)
     return NULL;
 }
 
-/* Reads a whole request. Returns false if the request is too long, or if its end does not arrive in time.
- * */
+/* Reads a whole request. Returns false if the request is too long, or if its end does not arrive in time. */
 static bool receive(int connection, struct buffer *text)
 {
     char piece[16384];

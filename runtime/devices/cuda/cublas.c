@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cublas.c: computes products of matrices by cuBLAS, if cuBLAS is installed, as a baseline for kernels. The first
- * product opens the library, which may belong to the system, a toolkit or a Python environment. If there is no
- * library, the caller multiplies on the CPU.
+/* cublas.c: computes products of matrices with cuBLAS, if cuBLAS is installed. Such products are the baseline
+ * to which programs compare their kernels. The first product opens the library, which may belong to the
+ * system, a toolkit or a Python environment. If there is no library, the caller multiplies on the CPU.
  *
  * cuBLAS is column-major, so it reads the bytes of row-major A, B and C as their transposes:
  *
@@ -46,7 +46,7 @@ static const struct {
 /* Constants of the cuBLAS API. */
 enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_TF32 = 77, GEMM_DEFAULT = -1 };
 
-/*  dtype   cudaDataType  computed in */
+/*  dtype   cudaDataType  cublasComputeType_t */
 static const struct {
     enum dtype dtype;
     int data, compute;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda.c: the device `cuda`: implements device.h by the CUDA driver library, which cuda_open opens.
+/* cuda.c: the device `cuda`: implements device.h with the CUDA driver library, which cuda_open opens.
  *
  * Each function that needs the device's context makes this context current, unless it is current already, and restores
  * the thread's previous context at the end. There is no other per-thread state, so any thread may launch. */
@@ -205,7 +205,8 @@ static void cuda_close(struct device *d)
     d->mem->free(d->mem->ctx, g, sizeof *g);
 }
 
-/* Restores the thread's previous context, and reports the result r of the driver call. */
+/* Restores the thread's previous context. Then checks r, the result of the driver call `call`
+ * (driver_check). */
 static bool finish(struct gpu *g, bool pushed, cu_result r, const char *call, struct fault *f)
 {
     leave(g, pushed);

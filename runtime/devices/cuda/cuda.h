@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda.h: the functions of the CUDA driver that neso uses, one row each. This file declares the prototypes, so the
- * build needs neither the driver's header nor its library. driver_open (cuda.c) opens libcuda.so.1 and looks up every
- * row. */
+/* cuda.h: the functions of the CUDA driver that neso uses, one row each. This file declares the prototypes,
+ * so the build needs neither the driver's header nor its library. driver_open (cuda.c) opens libcuda.so.1,
+ * and looks up the function of every row. */
 #ifndef NESO_RUNTIME_CUDA_H
 #define NESO_RUNTIME_CUDA_H
 
@@ -103,7 +103,7 @@ struct gpu {
     struct driver driver;
     cu_device device;
     cu_context context;
-    bool owns_context; /* the context is the GPU's primary context, which open_gpu has retained */
+    bool owns_context; /* the context is the GPU's primary context, which cuda_close must release */
     struct cublas *cublas; /* NULL: not opened yet */
     pthread_mutex_t lock;  /* protects the creation of pool, copy_module and copy_rows */
     cu_mem_pool pool;      /* NULL: not created yet */
@@ -117,21 +117,22 @@ void driver_close(struct driver *d);
 /* Returns true if r means success. Otherwise, sets the fault to the name of the call and the driver's name and text of
  * the error, and returns false. */
 bool driver_check(const struct driver *d, cu_result r, const char *call, struct fault *f);
-/* Queries a GPU's name, compute capability and sizes. */
+/* Queries the GPU with number `ordinal`: its name, compute capability, number of SMs, clock and memory size.
+ * Sets out->target to NULL if neso does not support the GPU. */
 bool driver_gpu(const struct driver *d, int ordinal, struct neso_gpu *out, struct fault *f);
 
-/* -- cublas.c; the GPU's context is current -- */
+/* -- cublas.c: the caller must have made the GPU's context current -- */
 bool cublas_multiply(struct gpu *g, const struct memory *mem, const struct product *p, struct fault *f);
 void cublas_close(struct gpu *g, const struct memory *mem);
 
-/* -- workspace.c; the GPU's context is current; any thread may call these functions -- */
+/* -- workspace.c: the caller must have made the GPU's context current; any thread may be the caller -- */
 bool workspace_alloc(struct gpu *g, size_t bytes, void *stream, uint64_t *address, struct fault *f);
 void workspace_free(struct gpu *g, uint64_t address, void *stream);
 void workspace_close(struct gpu *g);
 bool workspace_copy_rows(struct gpu *g, int multiprocessors, const struct row_copy *c, int n, void *stream,
                          struct fault *f);
 
-/* -- jit.c: assembles and loads PTX; the GPU's context is current -- */
+/* -- jit.c: assembles and loads PTX; the caller must have made the GPU's context current -- */
 struct cuda_code {
     cu_module module;
     cu_function function;

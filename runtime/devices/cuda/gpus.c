@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* gpus.c: queries the driver and the GPUs of this machine. Each query opens the driver library and closes it again. */
+/* gpus.c: queries the driver and the GPUs of this machine, and the limits of targets. Each query of the
+ * driver opens the driver library, and closes it again. */
 #include "runtime/devices/cuda/cuda.h"
 #include "runtime/runtime.h"
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* jit.c: assembles and loads PTX by the driver, and reports the assembler's errors.
+/* jit.c: assembles and loads PTX through the driver, and reports the assembler's errors.
  *
  *     PTX, or a cubin that ptxas made of it ──module_load──► function
  *
- * If there is no usable cubin, jit.c loads PTX by cuModuleLoadDataEx, and the driver caches the assembled code. The
- * driver's linker (cuLinkAddData) also accepts PTX, but jit.c does not use the linker, because the linker assembles
- * PTX to relocatable code. In such code, `setmaxnreg` has no effect, and warp-uniform values are not in uniform
- * registers: a matmul of n = 4096 executes 1.6 times as many instructions, and takes 1.5 % longer. The assembler's
- * messages name a line of the PTX. The `.loc` before this line names the line of Python from which the PTX was
- * compiled:
+ * If there is no usable cubin, jit.c passes the PTX to cuModuleLoadDataEx, and the driver caches the
+ * assembled code. The driver's linker (cuLinkAddData) also accepts PTX, but jit.c does not use the linker,
+ * because the linker assembles PTX to relocatable code. In relocatable code, `setmaxnreg` has no effect, and
+ * warp-uniform values are not in uniform registers: a matmul of n = 4096 executes 1.6 times as many
+ * instructions, and takes 1.5 % longer.
+ *
+ * The assembler's messages name a line of the PTX. The `.loc` before this line names the line of Python from
+ * which the PTX was compiled. jit.c reports the assembler's message (before =>) as an error at the line of
+ * Python (after =>):
  *
  *     ptxas application ptx input, line 41; error : Unknown symbol '%q3'
  *       =>  softmax.py:14:11, "line 41 of the PTX: Unknown symbol '%q3' (in `add.f32 %f1, %f2, %q3;`)" */
@@ -23,7 +26,8 @@
 
 /* -- the assembler's log -- */
 
-/* Returns line n of the PTX; the first line has number 1. Returns NULL if there is no such line. */
+/* Returns line n of the PTX, and sets *len to its length; the first line has number 1. Returns NULL if there
+ * is no such line. */
 static const char *find_line(const struct image *image, long n, int *len)
 {
     const char *s = image->ptx, *end = s + image->ptx_bytes;
@@ -38,7 +42,8 @@ static const char *find_line(const struct image *image, long n, int *len)
     return s;
 }
 
-/* Returns the source position in the last `.loc FILE LINE COLUMN` at or before `line`. */
+/* Returns the source position in the last `.loc FILE LINE COLUMN` at or before the text `line`; line 0 if
+ * there is no .loc. */
 static struct loc find_loc(const struct image *image, const char *line)
 {
     for (const char *s = line; s > image->ptx; s--) {

@@ -105,8 +105,9 @@ LANEWISE(shr_s32, int32_t, int32_t, uint32_t, int32_t, x >> (y > 31 ? 31 : y))
 LANEWISE(shr_s64, int64_t, int64_t, uint32_t, int64_t, x >> (y > 63 ? 63 : y))
 SAME(shf_l, uint32_t, uint64_t, (((uint64_t)y << 32 | x) << (z & 31)) >> 32)
 
-/* Each hexadecimal digit of the selector c selects a byte of b:a, the concatenation of b and a. If the digit's high bit
- * is set, the result byte is the selected byte's sign bit, replicated eight times. */
+/* Byte k of the result is the byte of b:a (b is the upper word) that hexadecimal digit k of the selector c
+ * selects. If the digit's high bit is set, the byte is instead the selected byte's sign bit, replicated eight
+ * times. */
 FUNCTION(prmt)
 {
     (void)in;
@@ -221,7 +222,8 @@ COMPARE_HALVES(num)
 
 /* -- selecting the function for an instruction -- */
 
-/* Defines the table rows for `key`, which is an instruction or the modifier of a comparison. */
+/* These macros define the table rows of the operation `op`. `key` is an instruction, or the modifier of a
+ * comparison. BY_WIDTH is for operations that are the same for signed and unsigned types. */
 #define BY_SIGN(key, op)                                                                                     \
     {key, PT_u16, op##_u16}, {key, PT_u32, op##_u32}, {key, PT_u64, op##_u64}, {key, PT_s16, op##_s16},      \
         {key, PT_s32, op##_s32},                                                                             \

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* async.c: executes asynchronous copies (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy").
+/* async.c: executes cp.async, and keeps the list of pending asynchronous operations (PTX ISA, "Data Movement
+ * and Conversion Instructions: Asynchronous copy").
  *
  *     cp.async [s], [g], 16;      from now on, any access to the bytes at s is a race
  *     cp.async.commit_group;
  *     cp.async.wait_group 0;      now the bytes are visible to this warp, and after a barrier to other warps
- *     cp.async.mbarrier.arrive.noinc [b];      each lane arrives at mbarrier b when its copies are complete
+ *     cp.async.mbarrier.arrive.noinc [b];      each lane arrives at b after the warp's earlier copies
  *
  * The emulator performs asynchronous operations in a pseudorandom order, which depends on the launch's seed. An
  * operation is performed at a random time after its issue, but at the latest when a warp waits for it, or when no warp
@@ -81,7 +82,8 @@ static void copy(struct emu_op *op)
     }
 }
 
-/* Sets taken[lane] to the number of bytes that the lane reads. Zeros fill the rest of the lane's copy. */
+/* Sets taken[lane] to the number of bytes that the lane reads. The lane writes zeros for the other bytes of
+ * its copy. */
 static void sizes(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint8_t *taken)
 {
     int bytes = (int)in->opnds[2].offset;
@@ -148,8 +150,8 @@ void emu_run_cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t on
     }
 }
 
-/* Ends the launch with an error unless all lanes that have not exited execute the instruction. This limitation exists
- * because the emulator counts groups of copies per warp, not per lane. */
+/* Ends the launch with an error unless all lanes that have not exited execute the instruction. PTX does not
+ * require this, but the emulator counts groups of copies per warp, not per lane. */
 static void need_all(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t missing = ~on & ~w->exited;
@@ -165,7 +167,8 @@ void emu_run_cp_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t o
     w->copy_times[w->copy_groups++ % GROUPS_KNOWN] = w->cta->cluster->time++;
 }
 
-/* Executes cp.async.wait_group: completes all groups of copies except the last `running` groups. */
+/* Executes cp.async.wait_group: completes all groups of the warp's copies except the last `running`
+ * groups. */
 void emu_run_cp_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cluster *c = w->cta->cluster;

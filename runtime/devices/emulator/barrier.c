@@ -118,7 +118,8 @@ static void open_cluster(struct emu_cluster *c)
     memset(c->coming, 0, (size_t)c->nactors * sizeof *c->coming);
 }
 
-/* Executes barrier.cluster.wait. A lane continues at once if the phase in which it arrived is already complete. */
+/* Executes barrier.cluster.wait. If the phase in which a lane arrived is already complete, the lane continues
+ * at once. */
 static void wait_for_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t waits = on & w->cluster_arrived, absent = on & ~waits & ~w->cluster_passed;
@@ -163,10 +164,11 @@ static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32
 
 enum { WARPGROUP = 4 };
 
-/* Releases the warps of a warpgroup that wait for a group of wgmmas, when all four warps have committed the group.
- * When a warp's wait ends, it sees the accesses that each of the four warps made before its commit. Kernels rely on
- * this order if a single thread arrives at an mbarrier on behalf of the warpgroup. The warp does not see the accesses
- * that another warp made after its commit, nor asynchronous copies for which only another warp has waited. */
+/* Releases the warps of a warpgroup that wait for a group of wgmmas, when all four warps have committed the
+ * group. When a warp's wait ends, it sees the accesses that each of the four warps made before it committed
+ * the group. Kernels rely on this order if a single thread arrives at an mbarrier on behalf of the warpgroup.
+ * The warp does not see accesses that another warp made after that warp's commit. It also does not see
+ * asynchronous copies for which only another warp has waited. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++) {

@@ -175,8 +175,8 @@ static uint64_t float_bits(enum ptype t, double x, const struct emu_insn *in)
                        : round_to(&formats[t], x, in->mods[0] == MOD_rz, emu_has_mod(in, MOD_sat_finite));
 }
 
-/* Clamps a value to the range of type t (PTX ISA, cvt, "Integer Notes"). For a NaN, returns 0. If one of the types has
- * 64 bits, returns a number with only the highest bit set instead. */
+/* Clamps a value to the range of type t (PTX ISA, cvt, "Integer Notes"). For a NaN, returns 0, or, if t has
+ * 64 bits or `from` is f64, a number in which only the highest bit of t is set. */
 static uint64_t clamp(double x, enum ptype t, enum ptype from)
 {
     int bits = ptype_info[t].bits;
@@ -294,7 +294,7 @@ FUNCTION(float_to_float)
         put(d, t, i, float_bits(t, to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), in));
 }
 
-/* Rounds an f32 to an integer value in f32. Flushes subnormal operands to 0. */
+/* Rounds an f32 to an integral value, which is also an f32. Flushes subnormal operands to 0. */
 FUNCTION(flushed_to_whole)
 {
     (void)b, (void)c;

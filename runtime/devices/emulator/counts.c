@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* counts.c: counts the costs of launches.
  *
- *     a warp executes `ld.global.b32`, lanes 0 to 31 at 32 contiguous elements:
+ *     a warp executes `ld.global.b32`, and its 32 lanes load 32 contiguous elements:
  *         instructions 1, lane_instructions 32, global_loads 1, global_bytes 128, load_sectors 4, global_sectors_least 4
  *
- * Each instruction has a tally (struct emu_tally). A query sums a kernel's tallies into counters, for the whole kernel
- * and for each line of its source. The counts are the same on every machine and in every run. CTAs are independent; if
- * a kernel has atomics, one worker runs its CTAs in a fixed order. The order of asynchronous operations depends only
- * on a seed.
+ * Each instruction has a tally (struct emu_tally). A query sums a kernel's tallies into counters, for the
+ * whole kernel and for each line of its source. The counts are the same on every machine and in every run,
+ * for these reasons: the CTAs of a kernel without atomics are independent; one worker runs the CTAs of a
+ * kernel with atomics in a fixed order; and the order of asynchronous operations depends only on a seed.
  *
- * Sectors are the 32-byte units that a warp accesses. global_sectors_least is the number of sectors that the distinct
- * bytes of the access would fill if they were contiguous. A wavefront is one access to the 32 banks of shared memory,
- * which are 4 bytes wide. An access of 8 bytes per lane is split into 2 parts, and an access of 16 bytes per lane into
- * 4 parts. If all lanes together access at most one word of each bank, there are only half as many parts: an H200
- * needs at least two wavefronts for 16 bytes per lane. The number of wavefronts of a part is the largest number of
- * distinct words that the part accesses in one bank. */
+ * A sector is an aligned unit of 32 bytes of global memory. global_sectors_least is the number of sectors
+ * that the distinct bytes of an access would fill if they were contiguous.
+ *
+ * A wavefront is one pass over the 32 banks of shared memory, which are 4 bytes wide. An access of 8 bytes
+ * per lane is split into 2 parts, and an access of 16 bytes per lane into 4 parts. The number of wavefronts
+ * of a part is the largest number of distinct words that the part accesses in one bank. If all lanes together
+ * access at most one word of each bank, there are only half as many parts: an H200 needs one wavefront for 8
+ * bytes per lane, and two for 16. */
 #include "runtime/devices/emulator/machine.h"
 #include "ir/target/target.h"
 
 #include <pthread.h>
 #include <string.h>
 
-/* The columns are the counter and its meaning. The counters up to occupancy_percent exist only for kernels; all others
- * exist for kernels and for lines. */
+/* The columns are the counter's name and meaning. The counters up to occupancy_percent exist only for
+ * kernels; all other counters exist for kernels and for lines. */
 #define COUNTERS(X)                                                                                          \
     X(launches, "launches")                                                                                  \
     X(programs, "program instances that ran")                                                                \
@@ -161,8 +163,8 @@ void emu_count_row(struct emu_warp *w, const struct emu_insn *in, uint64_t at, u
 
 enum { BANKS = 32, WORD = 4 };
 
-/* Returns the number of wavefronts of an access by the lanes `on`: the largest number of distinct words that they
- * access in one bank. */
+/* Returns the number of wavefronts of an access of `bytes` bytes by each of the lanes `on`, without splitting
+ * it into parts: the largest number of distinct words that the lanes access in one bank. */
 static int passes(const uint64_t *at, uint32_t on, int bytes)
 {
     uint32_t words[BANKS][LANES];
@@ -396,7 +398,8 @@ static void tell(const struct counted_kernel *k, uint64_t key, const uint64_t *v
     }
 }
 
-/* Reports the counters of the whole kernel first, then the counters of its lines in order. */
+/* Reports the counters of the whole kernel, and then of its lines in order. The key of a line is its file and
+ * number; key 0 is the whole kernel. */
 static void tell_kernel(const struct counted_kernel *k, neso_counts_fn *each, void *user)
 {
     for (uint64_t key = 0; key != UINT64_MAX;) {

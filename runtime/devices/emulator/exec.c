@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c: executes warps with divergent control flow, and distributes the CTAs of a grid over all cores.
  *
- * A warp runs one group of lanes at a time: the group whose next instruction comes first in the PTX text. The compiler
- * places the block where two paths meet after the blocks of both paths. So diverged lanes reconverge at this block:
+ * A warp runs one group of lanes at a time: the group whose next instruction comes first in the PTX text. The
+ * compiler places the block at which two paths meet after the blocks of both paths. So diverged lanes
+ * reconverge at this block:
  *
- *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { next pc, the others }, which run first; all meet at L3
+ *     @%p1 bra L3   =>   {lanes of %p1, pc L3} and {other lanes, next pc}; the other lanes run first
  *
  * The warps of a cluster take turns: each warp runs until it must wait, exits, or has used its time slice. If no warp
  * can continue, the emulator performs an asynchronous operation; if none is pending, it reports a deadlock. A cluster
@@ -159,8 +160,8 @@ static bool is_limit(enum error e)
     return budget_ends(e) || e == ERR_steps;
 }
 
-/* Ends the launch if its budget is exhausted. Called once per INSNS_UNASKED instructions of the cluster; executing so
- * many instructions takes at most some milliseconds. */
+/* Ends the launch if its budget is exhausted. Called once in INSNS_UNASKED instructions of the cluster, which
+ * execute in some milliseconds at most. */
 static void ask(struct emu_warp *w, const struct emu_insn *in)
 {
     enum { INSNS_UNASKED = 16 };
@@ -175,10 +176,11 @@ static void ask(struct emu_warp *w, const struct emu_insn *in)
     longjmp(c->fail, 1);
 }
 
-/* Performs the checks and counts that only some launches need. If a warp has released registers by setmaxnreg, it must
- * not have more live registers than 5/4 of the registers that it has kept (w->budget), because ptxas would spill
- * registers. The factor is more than 1 because ptxas may schedule instructions in another order. Warps that have
- * acquired registers are not checked: the PTX may have more live registers than a thread can have. */
+/* Performs the checks and counts that only some launches need. A warp that has released registers by
+ * setmaxnreg may have at most 5/4 of the registers that it has kept (w->budget) live. If it had more, ptxas
+ * would spill registers. The factor exceeds 1 because ptxas may order instructions so that fewer registers
+ * are live than in the PTX. A warp that has acquired registers is not checked: in the PTX, more registers may
+ * be live than a thread can have. */
 static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     enum { SPARED = 4 }; /* the tolerance is budget / SPARED */
@@ -196,7 +198,8 @@ static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         tally(w, on);
 }
 
-/* Runs the warp for a time slice, JUMPS_A_TURN branches. Returns false if the warp has used the whole time slice. */
+/* Runs the warp for a time slice of JUMPS_A_TURN branches. Returns false if the warp has used the whole time
+ * slice. */
 static bool run_warp(struct emu_warp *w)
 {
     const struct emu_code *code = w->cta->code;
@@ -389,7 +392,8 @@ static size_t aligned(size_t bytes)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Allocates memory from the worker's block. If block is NULL, only adds the size to *used. */
+/* Returns the next `bytes` bytes of the block, and adds their number, rounded up to ALIGN, to *used. If block
+ * is NULL, only adds to *used. */
 static void *piece(char *block, size_t *used, size_t bytes)
 {
     void *p = block ? block + *used : NULL;
@@ -513,8 +517,8 @@ static long long spread(const struct grid *g, long long i)
     return i * step + i * rest / g->sample;
 }
 
-/* Begins the grid's next cluster in r if r has none. Returns false if no cluster is left, or if a cluster with a lower
- * number has failed, because the next cluster then need not run. */
+/* Begins the grid's next cluster in r if r has none. Returns false if no cluster is left, or if the cluster
+ * need not run because a cluster with a lower number has failed. */
 static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {
@@ -541,10 +545,10 @@ static bool run_cluster(struct grid *g, struct resident *r)
     return true;
 }
 
-/* Returns the number of clusters among which a worker should alternate. Called at the start of a worker (n = 0), and
- * when a cluster has not ended after its turn, because this cluster may wait for a cluster that has not started. The
- * number is 1 at the start, and then twice n. If it is more than 2, the clusters must fit into RESIDENT_BYTES_MOST of
- * memory. */
+/* Returns the number of clusters among which a worker should alternate; n is the present number. Called at
+ * the start of a worker (n = 0), and when a cluster has not ended after its turn, because this cluster may
+ * wait for a cluster that has not started. Returns 1 at the start, and then 2 n. A result above 2 is limited,
+ * so that the clusters need at most RESIDENT_BYTES_MOST bytes of memory. */
 static int wanted_residents(struct resident *const *residents, int n)
 {
     int most = n ? (int)(RESIDENT_BYTES_MOST / residents[0]->bytes) : 1;
@@ -579,8 +583,8 @@ static void tallies_add(struct grid *g, struct emu_tally *t)
     m->free(m->ctx, t, tallies_bytes(g));
 }
 
-/* The main function of a worker, which runs one cluster after the other. If a cluster has not ended after its turn, it
- * may wait for another cluster. The worker then alternates between several clusters. */
+/* The main function of a worker, which runs one cluster after the other. A cluster that has not ended after
+ * its turn may wait for another cluster. The worker then alternates between several clusters. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;

@@ -2,10 +2,11 @@
 /* float.c: computes float instructions (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point
  * Instructions").
  *
- * f32 and f64 results are rounded as IEEE 754 specifies, in the instruction's rounding mode. Operations on 16-bit
- * floats (one per lane, or two for f16x2) are computed in double, where the result is exact or rounded to odd, and then
- * rounded to 16 bits. Approximate functions give the same bits as an H200 (special.c). Where these bits are not known,
- * the functions give the float nearest to the exact value. NaN results have the same bits as on GPUs. */
+ * f32 and f64 results are rounded as IEEE 754 specifies, in the instruction's rounding mode. Operations on
+ * 16-bit floats (one per lane, or two for f16x2 and bf16x2) are computed in double, where the result is exact
+ * or rounded to odd, and then rounded to 16 bits. Approximate functions give the same bits as an H200
+ * (special.c). Where these bits are not known, they give the float nearest to the exact value. NaN results
+ * have the same bits as on GPUs. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>
@@ -145,8 +146,8 @@ static enum ptype half_type(const struct emu_insn *in)
     return in->type == PT_f16 || in->type == PT_f16x2 ? PT_f16 : PT_bf16;
 }
 
-/* -- neg and abs change only the sign bit, but for a NaN of f32 or of a 16-bit type they return the GPU's canonical NaN
- * (the ISA does not specify the NaN) -- */
+/* -- neg and abs change only the sign bit. Exception: for a NaN of f32 or of a 16-bit type, they return the
+ * GPU's canonical NaN (the ISA does not specify which NaN) -- */
 
 #define SIGN_BIT(name, T, n, infinity, nan, EXPR)                                                            \
     FUNCTION(name)                                                                                           \
@@ -168,7 +169,7 @@ SIGN_BIT(neg_half, uint16_t, count_halves(in), half_type(in) == PT_f16 ? 0x7c00 
 SIGN_BIT(abs_half, uint16_t, count_halves(in), half_type(in) == PT_f16 ? 0x7c00 : 0x7f80, 0x7fff, x & 0x7fffu)
 
 /* -- approximate functions; .ftz flushes subnormal operands and results to zero. The functions of special.c give the
- * bits of an H200 -- */
+ * same bits as an H200 -- */
 
 LANEWISE(ex2, float, f32, special_ex2(x))
 LANEWISE(lg2, float, f32, special_lg2(x))
@@ -194,8 +195,8 @@ LANEWISE(sqrt_ftz, float, f32, special_sqrt_ftz(x))
 
 /* -- 16-bit floats: one per lane for f16 and bf16, two per lane for f16x2 and bf16x2 -- */
 
-/* Returns p + c as a double, rounded to odd if the sum is inexact, so that rounding it to 16 bits gives the correctly
- * rounded sum. */
+/* Returns p + c as a double, rounded to odd if the sum is inexact. If this double is rounded again, to 16
+ * bits, the result is the correctly rounded sum. */
 static double add_to_odd(double p, double c)
 {
     double s = p + c;

@@ -5,9 +5,11 @@
  *     st.global [x+4]         undefined: ff ff ff ff 00 00 00 00 ff ...
  *
  * If the host has not written all bytes of a buffer, the buffer's `undefined` has a mask for each byte: the bits that
- * were never written. race.c finds the races between programs. Each CTA counts as one program. If programs are packed
- * (a CTA runs one program per warp), each warp counts as one program. A fence or atomic of a warp therefore orders the
- * accesses of its whole program, and races between warps of one program are not found. */
+ * were never written.
+ *
+ * race.c finds the races between programs. Usually, each CTA is one program. If programs are packed (a CTA
+ * runs one program per warp), each warp is one program. A fence or atomic of a warp counts as a fence or
+ * atomic of its whole program. Races between warps of one program are not found. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -48,8 +50,8 @@ void emu_acquire(struct emu_warp *w)
         race_acquire(w->cta->launch->race, w->party);
 }
 
-/* Records a release by the program (race.c), which ends its epoch. If there is no memory for a new epoch, later
- * accesses belong to the old epoch, so they count as released too. */
+/* Records a release by the program, which ends the program's epoch (race.c). If there is no memory for a new
+ * epoch, the program's later accesses belong to the old epoch, so they count as released too. */
 void emu_release_accesses(struct emu_warp *w)
 {
     if (w->cta->launch->race)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* live.c: computes the number of live registers of a thread at each instruction of the PTX.
  *
- *     mul.f32 %f3, %f1, %f2;      live before: %f1 %f2; after: %f3, and all registers that are read later
+ *     mul.f32 %f3, %f1, %f2;      live after: all registers that are read later, for example %f3;
+ *                                 live before: the same registers without %f3, and %f1 and %f2
  *
- * A backward dataflow analysis computes the live registers. A guarded write may keep the old value, so it does not
- * count as a write. A 64-bit register counts as two registers, and a predicate counts as none.
+ * A backward dataflow analysis computes the live registers. A guarded write may leave the old value, so it
+ * does not end a live range. A 64-bit register counts as two registers, and a predicate counts as none.
  *
  * Values that are computed only from parameters, constants and the indices of the CTA are equal in all lanes. An
  * assembler keeps such values in uniform registers, or rematerializes them. If the argument `surely` is true, the
@@ -18,7 +19,7 @@ struct live {
     int nwords;     /* the number of words in a set */
     uint64_t *sets; /* live registers before each instruction */
     uint64_t *now;  /* live registers before the current instruction */
-    bool *varies;   /* varies[r]: whether r's value may differ between lanes; NULL: all registers count */
+    bool *varies;   /* varies[r]: r's value may differ between lanes, so r counts; NULL: all count */
 };
 
 static uint64_t *set_of(const struct live *l, int i)
@@ -37,7 +38,7 @@ static bool goes_on(const struct emu_insn *in)
     return in->guard >= 0 || (in->code != INSN_bra && in->code != INSN_ret);
 }
 
-/* Adds a register to the set l->now, or removes it. Special registers and addresses of variables do not count. */
+/* Adds a register to the set l->now, or removes it. Ignores special registers and constants (reg is -1). */
 static void set(const struct live *l, int reg, bool is_live)
 {
     if (reg < SPECIAL_count)

@@ -18,10 +18,11 @@
 enum {
     NAME_MOST = 100,
     LOCAL_MARK = 1 << 30 /* marks, in a symbol's value, a local variable or a format string */,
-    VARIABLES_MOST = 1 << 24 /* bytes */
+    VARIABLES_MOST = 1 << 24 /* the most bytes of variables in a state space */
 };
 
-/* A declaration such as `.reg .b32 %r<9>`. The declaration declares the registers `first` to `first + count - 1`. */
+/* A declaration of registers, such as `.reg .b32 %r<9>`, which declares the registers `first` to `first +
+ * count - 1`. is_numbered: the declaration contains <count>. */
 struct declaration {
     const char *prefix;
     size_t prefix_len;
@@ -29,6 +30,7 @@ struct declaration {
     bool is_numbered;
 };
 
+/* A branch, whose label link_labels replaces by the index of an instruction. */
 struct fixup {
     int insn;
     const char *label;
@@ -44,7 +46,7 @@ struct loader {
     int line;
     struct loc loc;
     VEC(struct declaration) declarations;
-    VEC(int) scopes; /* for each open brace, the number of declarations before it, to which `}` returns */
+    VEC(int) scopes; /* for each open brace, the number of declarations before it; `}` drops all later ones */
     VEC(struct fixup) fixups;
     VEC(const char *) params; /* pointers to the parameters' names in the PTX text */
     struct map labels;        /* maps a label to the index of its instruction + 1 */
@@ -202,8 +204,9 @@ static void declare_registers(struct loader *l)
     expect(l, ';');
 }
 
-/* Reads a declaration such as `.shared .align 16 .b8 name[64];`. If the brackets are empty, the launch determines the
- * size. The variable's address is `base` plus the aligned *used, the number of bytes allocated so far. */
+/* Reads a declaration such as `.shared .align 16 .b8 name[64];`. If the brackets are empty, the launch
+ * determines the size. *used is the number of bytes allocated so far. The variable's address is `base` plus
+ * *used, rounded up to the alignment. Adds the variable's size to *used. */
 static void declare_variable(struct loader *l, int base, int *used)
 {
     size_t len;
@@ -231,8 +234,8 @@ static void declare_variable(struct loader *l, int base, int *used)
     *map_at(&l->symbols, s, len) = (void *)(uintptr_t)(base + at);
 }
 
-/* Reads a format string for vprintf, such as `.global .align 1 .b8 $text0[3] = {37, 100, 0};`. Only vprintf may read
- * the string. */
+/* Reads a string for vprintf or __assertfail, such as `.global .align 1 .b8 $text0[3] = {37, 100, 0};`. No
+ * other instruction may read the string. */
 static void declare_text(struct loader *l)
 {
     int bits;
@@ -384,7 +387,7 @@ static struct emu_opnd register_opnd(struct loader *l, const char *s, size_t len
     return (struct emu_opnd){.reg = reg, .cls = r->cls, .at = r->at};
 }
 
-/* Stores a constant of class cls for each of the 32 lanes; returns the operand. */
+/* Stores a constant of class cls 32 times, once for each lane, and returns it as an operand. */
 static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_class cls)
 {
     struct emu_code *c = l->code;
@@ -403,9 +406,9 @@ static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_c
     return o;
 }
 
-/* Returns an operand for the address of a variable in shared memory, for code that may run in clusters. The address
- * contains the rank of the CTA, so the operand is an additional register. Each CTA sets this register to its own
- * address. */
+/* Returns an operand for the address of a variable in shared memory, for code that may run in clusters. The
+ * address contains the rank of the CTA, so the operand is an additional register. When a warp begins,
+ * begin_warp (exec.c) sets this register to the address of the variable in the warp's CTA. */
 static struct emu_opnd symbol_opnd(struct loader *l, int address)
 {
     struct emu_code *c = l->code;
@@ -420,8 +423,8 @@ static struct emu_opnd symbol_opnd(struct loader *l, int address)
     return (struct emu_opnd){.reg = reg, .cls = CLASS_b32, .at = c->regs.at[reg].at};
 }
 
-/* Returns whether the code may run in a cluster: it declares the size of a cluster, or reads the rank of the CTA in its
- * cluster. */
+/* Returns whether the code may run in clusters of several CTAs: the code declares the size of a cluster, or
+ * reads the rank of the CTA in its cluster. */
 static bool is_cluster(const struct loader *l)
 {
     const int *c = l->code->cluster;
@@ -545,7 +548,8 @@ static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, in
     return i == len || s[i] == '.' ? i : 0;
 }
 
-/* Several rows of insns.h have the same mnemonic. Returns whether the instruction's operands fit the row `code`. */
+/* Several rows of insns.h may have the same mnemonic. Returns whether the instruction's operands fit the row
+ * `code`. `unpacks`: the first operand is a vector in braces. `has_and`: the mnemonic contains ".and.". */
 static bool fits(const struct emu_insn *in, enum insn_code code, bool unpacks, bool has_and)
 {
     switch (code) {
@@ -667,8 +671,8 @@ static void count_results(struct emu_insn *in)
         in->ndefs = (uint8_t)insn_word_opnds(&x, in->nvec);
 }
 
-/* Returns whether the load is plain, that is, without .acquire, .relaxed and .volatile. A loop with only plain loads
- * cannot wait for stores of other CTAs. */
+/* Returns whether the load is plain: it has none of .acquire, .relaxed and .volatile. A loop that has only
+ * plain loads cannot wait for stores of other CTAs. */
 static bool is_plain(const struct emu_insn *in)
 {
     return !emu_has_mod(in, MOD_acquire) && !emu_has_mod(in, MOD_relaxed) && !emu_has_mod(in, MOD_volatile);
@@ -694,8 +698,8 @@ static const char *statement_text(struct loader *l, const char *from)
     return s;
 }
 
-/* Reads a call such as `call (%r1), vprintf, (%rd1, %rd2)`, and returns the function's name. A call may have no result:
- * then the first pair of parentheses and its comma are missing. */
+/* Reads a call such as `call (%r1), vprintf, (%rd1, %rd2)`, and returns the function's name. If the call has
+ * no result, the first pair of parentheses and the comma after it are missing. */
 static const char *read_call(struct loader *l, struct emu_insn *in, struct emu_written *w, size_t *len)
 {
     if (accept(l, '(')) {

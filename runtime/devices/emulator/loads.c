@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* loads.c: finds bulk copies that overwrite shared memory before the data of a load have arrived in its registers.
+/* loads.c: finds bulk copies that overwrite shared memory before the data of a load have arrived in
+ * registers.
  *
  *     ld.shared.f32 %f1, [s];
  *     bar.sync 0;                         the barrier does not wait for %f1
  *     mbarrier.arrive [empty];            another warp waits for this, and copies to s by cp.async.bulk: a race
- *     st.shared.f32 [t], %f1;
+ *     st.shared.f32 [t], %f1;             needs %f1, but comes after the arrival
  *
- * A load is asynchronous in the hardware: its warp waits for the data only where an instruction needs them. A barrier
- * or an arrival at an mbarrier keeps the order of accesses by threads, but a bulk copy is none (an H200 shows this
- * race). The assembler may move arithmetic across a barrier, but not an access of memory. So the data of a load have
- * surely arrived where an instruction that is no pure arithmetic uses them, or a value computed from them, and at a
- * proxy fence. There the emulator records the read of the memory a second time. The emulator does this only for loads
- * of bytes that a bulk copy has written. */
+ * A load is asynchronous in the hardware: its warp waits for the data only where an instruction needs them. A
+ * barrier or an arrival at an mbarrier orders the load before later accesses by threads, but a bulk copy is
+ * not an access by a thread (an H200 shows this race). The assembler may move arithmetic across a barrier,
+ * but not memory accesses. So the data of a load have certainly arrived at a memory fence or proxy fence, and
+ * at an instruction that is not pure arithmetic and that uses the data or a value computed from them. At this
+ * point, the emulator records the load's read of the memory a second time. A bulk copy before this point is
+ * reported. All of this is done only for loads of bytes that a bulk copy has written. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -54,7 +56,9 @@ void emu_loads_watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
             w->carried[in->opnds[k].reg] = from | (in->guard >= 0 ? w->carried[in->opnds[k].reg] : 0);
 }
 
-/* Returns the load that the warp's current instruction executes. */
+/* Returns the entry of w->loads for the warp's current instruction. If the instruction has no entry yet,
+ * takes a free one. If none is free, takes entry 0; the data of the load in this entry then count as
+ * arrived. */
 static struct emu_load *current(struct emu_warp *w, const struct emu_insn *in)
 {
     if (w->load_now < 0) {

@@ -19,9 +19,10 @@
  *     sums.c       sums of tensor cores
  *     counts.c     what launches cost                     live.c       how many registers are live
  *     overflow.c   addresses that overflowed 32 bits      operands.c   checks that operands fit the instruction's row
+ *     special.c    the special function unit              print.c      vprintf and __assertfail
  *     words.c      checks that the words after a mnemonic make one of its forms
  *     loads.c      loads from shared memory that are still in flight
- *     global.c     bytes of global memory that nobody wrote, and races between CTAs */
+ *     global.c     bytes of global memory that nobody wrote, and races between programs */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
 #define NESO_RUNTIME_EMULATOR_MACHINE_H
 
@@ -79,11 +80,11 @@ typedef void emu_run(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 struct emu_insn {
     uint8_t code, type, from; /* as in struct form (mir.h) */
     uint8_t mods[EMU_MODS_MOST];
-    uint8_t nopnds, ndefs, nvec; /* nvec: the number of operands in the first braces */
+    uint8_t nopnds, ndefs, nvec; /* ndefs: results, which come first; nvec: operands in the first braces */
     bool guard_not, joins; /* joins: lanes may reconverge here, because the instruction follows a branch or is a branch
                             * target */
     bool has_address;      /* opnds[address] is an address */
-    bool follows;          /* a global address may depend on the instruction's result (overflow.c) */
+    bool follows;          /* a global address may be computed from the instruction's result (overflow.c) */
     uint8_t dropped;       /* enum emu_dropped */
     uint8_t address;
     int guard;             /* the number of the guard's predicate register; -1: no guard */
@@ -97,7 +98,8 @@ struct emu_insn {
     const char *text;      /* the instruction's text, for reports */
 };
 
-/* How the text marks an unused result: `_` in place of the first operand, or `_|` before it. */
+/* How the text marks an unused result: DROPPED_operand is `_` in place of the first operand, and
+ * DROPPED_first is `_|` before the first operand. */
 enum emu_dropped { DROPPED_none, DROPPED_operand, DROPPED_first };
 
 struct emu_register {
@@ -106,7 +108,8 @@ struct emu_register {
     size_t at; /* byte offset in a warp's values */
 };
 
-/* A variable in shared memory whose address depends on the rank of the CTA. */
+/* A variable in shared memory, in code that may run in clusters. Its address depends on the rank of the CTA,
+ * so each warp has the address in register `reg`. `address` is the address without the rank. */
 struct emu_symbol {
     int reg, address;
 };
@@ -134,7 +137,8 @@ struct emu_code {
     int max_registers;             /* .maxnreg; 0: none */
     int min_ctas;                  /* .minnctapersm; 0: none */
     const char *target;
-    /* the number of live registers before each instruction; NULL: the code has no setmaxnreg */
+    /* a lower bound of the number of live registers before each instruction; NULL: the code has no
+     * setmaxnreg */
     const uint16_t *live;
     VEC(const char *) files;       /* the source files to which .loc refers */
 };
@@ -171,8 +175,8 @@ struct emu_written {
 bool emu_check_operands(const struct emu_insn *in, struct emu_written *w, char *text, size_t room);
 
 /* -- words.c -- */
-/* Returns whether the words after the mnemonic are valid. The words are the text from s to `end`, with a dot before
- * each word. */
+/* Returns whether the words after the mnemonic form a valid variant of instruction `code`. The words are the
+ * text from s to `end`, with a dot before each word. */
 bool emu_words_fit(int code, const char *s, const char *end);
 
 /* -- decode.c -- */
@@ -180,7 +184,8 @@ bool emu_words_fit(int code, const char *s, const char *end);
  * support the instruction. */
 bool emu_decode(struct emu_insn *in);
 
-/* A row of a table of functions: `key` is an instruction or a modifier. */
+/* A row of a table of functions. `key` is an instruction or a modifier. emu_find returns the function of the
+ * row with the given key and type; NULL if there is none. */
 struct emu_row {
     uint8_t key, type;
     emu_compute *compute;
@@ -188,7 +193,7 @@ struct emu_row {
 emu_compute *emu_find(const struct emu_row *rows, size_t n, int key, int type);
 #define EMU_FIND(rows, key, type) emu_find(rows, sizeof(rows) / sizeof *(rows), key, type)
 
-/* -- arith.c, float.c, convert.c: these return NULL if the emulator does not support the instruction -- */
+/* -- arith.c, float.c, convert.c: return NULL if the emulator does not support the instruction -- */
 emu_compute *emu_arith(const struct emu_insn *in);
 emu_compute *emu_compare(const struct emu_insn *in);
 emu_compute *emu_float(const struct emu_insn *in);
@@ -196,7 +201,7 @@ emu_compute *emu_convert(const struct emu_insn *in);
 /* These functions convert between 8-bit or 16-bit floats and double (convert.c). */
 double emu_half_value(enum ptype t, uint16_t bits) __attribute__((pure));
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x);
-double emu_small_value(enum ptype pair, uint8_t bits); /* the value of one of the two floats of an fp8 pair */
+double emu_small_value(enum ptype pair, uint8_t bits); /* the value of one float of an fp8 pair */
 uint16_t emu_half_round(enum ptype t, double x) __attribute__((pure));
 
 /* Replaces a subnormal number by 0 of the same sign, as .ftz requires. */
@@ -245,7 +250,7 @@ int emulator_cluster_ctas(const struct emu_code *code, bool pairs);
 /* Runs a launch. After an error, stores the error in l->report and returns false. */
 bool emulator_run(const struct emu_code *code, struct emu_launch *l);
 
-/* The event for which lanes wait: the number of a CTA barrier, 0 to 15, or one of these constants. */
+/* An event for which lanes wait: the number of a barrier of the CTA, 0 to 15, or one of these constants. */
 enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_warpgroup, WAIT_cluster, WAIT_mbarrier,
        WAIT_registers };
 
@@ -253,26 +258,29 @@ enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_warpgroup, 
 struct emu_group {
     int pc; /* the index of the instruction at which the lanes continue */
     uint32_t mask;
-    int waits;
+    int waits; /* the event for which the lanes wait */
 };
 
-/* The recorded accesses to a byte of shared memory. The times of a cluster are greater than the times of the previous
- * cluster in the same memory, so a new cluster ignores the records of the previous cluster. begin_cluster clears the
- * records only before the times could overflow. A record holds READERS reads. If there are more reads that are not
- * ordered before the newest read, the record keeps the oldest read, the newest read, and some of the others. */
+/* The shadow of a byte of shared memory records the accesses to the byte. Several clusters run one after the
+ * other in the same memory, and their times (order.c) increase. A cluster therefore ignores the accesses that
+ * earlier clusters have made, and begin_cluster clears the shadows only before the times could overflow. A
+ * shadow holds READERS reads. If there are more reads that are not ordered before the newest read, the shadow
+ * keeps the oldest read, the newest read, and some of the others. */
 enum { READERS = 3, COPY_generic = 1, COPY_async = 2 };
 struct emu_shadow {
     uint32_t written, read[READERS]; /* times of the accesses; 0: none */
     int write_line, read_line[READERS]; /* PTX lines of the accesses */
     uint16_t writer, reader[READERS]; /* actors (order.c) that made the accesses */
     uint8_t undefined;      /* the byte's undefined bits */
-    uint8_t by_copy;        /* COPY_generic or COPY_async if a copy wrote the byte; 0: a warp wrote it */
+    /* COPY_generic: a cp.async wrote the byte; COPY_async: a bulk copy, which uses the async proxy, wrote it;
+     * 0: a warp wrote it */
+    uint8_t by_copy;
     /* 1 + the swizzle (tensormap.h) of the tensor map that loaded the byte; 0: no copy with a tensor map loaded it */
     uint8_t laid;
 };
 
-/* The emulator supports wait_group n, a wait for all groups of asynchronous operations except the last n, for n <
- * GROUPS_KNOWN. */
+/* wait_group n waits for all groups of asynchronous operations except the last n. The emulator supports n up
+ * to GROUPS_KNOWN - 1. */
 enum { GROUPS_KNOWN = 32 };
 
 /* A barrier of a CTA (bar.sync, bar.arrive). */
@@ -282,6 +290,7 @@ struct emu_barrier {
                             * actor's accesses (emu_publish) */
 };
 
+/* A copy or an arrival that emu_check_end checks. */
 struct emu_event {
     uint32_t time; /* the time of the event; 0: it never happened */
     struct emu_warp *w;
@@ -331,8 +340,9 @@ struct emu_cta {
     struct emu_barrier barriers[BARRIERS];
     struct emu_mbarrier *mbarriers;
     int nmbarriers;
-    int spare_registers; /* the registers per thread, summed over all warps, that setmaxnreg has released and not
-                          * acquired */
+    /* the registers that setmaxnreg has released and not acquired, as a sum over all warps of registers per
+     * thread */
+    int spare_registers;
     struct race_party party;
     struct emu_event *arrivals; /* for each actor of another CTA: the actor's last arrival at an mbarrier of this CTA */
 };
@@ -401,8 +411,9 @@ struct emu_warp {
     /* the lanes that have arrived in a phase that is complete, and have not waited for this phase yet */
     uint32_t cluster_passed;
     int store_groups;              /* the number of committed groups of bulk stores */
+    /* the times and lanes of the last commits of groups of bulk stores */
     struct emu_group_time { uint32_t time; int lane; } store_times[GROUPS_KNOWN];
-    uint32_t stored;               /* the issue time of the last bulk store, whose instruction is last_store */
+    uint32_t stored;               /* the issue time of the last bulk store; last_store is its instruction */
     const struct emu_insn *last_store;
     int mma_groups;                /* the number of committed groups of wgmma */
     uint32_t mma_times[GROUPS_KNOWN]; /* the commit times of the last groups of wgmma */
@@ -420,10 +431,11 @@ struct emu_warp {
     uint32_t copy_times[GROUPS_KNOWN]; /* the commit times of the last groups of cp.async */
 };
 
-/* Ends the cluster with a report that names instruction `in` and the thread of `lane`. */
+/* Ends the launch with a report that names instruction `in` and the thread of `lane`. */
 _Noreturn void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane, enum error e, const char *format, ...)
     PRINTF_LIKE(5, 6);
-/* Returns a pointer to the memory at a thread's local address. */
+/* Returns a pointer to the `bytes` bytes at address `at` of a lane's local memory. Fails with a report if
+ * they are out of bounds or not aligned. */
 unsigned char *emu_local_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes);
 /* -- print.c -- */
 void emu_run_assertfail(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
@@ -450,15 +462,17 @@ static inline int emu_first_lane(uint32_t lanes)
 }
 
 /* -- exec.c -- */
-/* Stops the lanes `mask`. They continue at `pc` after the event `waits` (WAIT_nothing: at any time). */
+/* Puts the lanes `mask` into a waiting group. They continue at `pc` after the event `waits` (WAIT_nothing: at
+ * any time). */
 void emu_park(struct emu_warp *w, int pc, uint32_t mask, int waits);
 
 /* -- barrier.c -- */
 /* Executes an instruction at which the lanes `on` may have to wait, and parks each lane (emu_park) at the pc at which
  * it continues. */
 void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* Releases the warps that can continue. Returns false if no warp can continue. */
+/* Ends the waits whose events have happened. Returns false if no warp can continue. */
 bool emu_release(struct emu_cluster *c);
+/* Ends the launch with a report of a deadlock. */
 _Noreturn void emu_deadlock(struct emu_cluster *c);
 
 /* -- order.c -- */
@@ -475,8 +489,10 @@ enum emu_actor {
     ACTOR_mbarrier /* bulk loads that an mbarrier counts */
 };
 int emu_actors(const struct emu_code *code); /* the number of actors of one CTA */
+/* Returns the number of an actor. `index` is the number of its warp, warpgroup (ACTOR_warpgroup) or mbarrier
+ * (ACTOR_mbarrier) in CTA c. */
 int emu_actor(const struct emu_cta *c, enum emu_actor kind, int index) __attribute__((pure));
-/* Returns whether the accesses of actor `who` at `time` are ordered before w's next access. */
+/* Returns whether an access of actor `who` at `time` is ordered before w's next access. */
 static inline bool emu_is_over(const struct emu_warp *w, int who, uint32_t time)
 {
     return who == w->actor || time <= w->seen[who];
@@ -485,20 +501,25 @@ static inline bool emu_is_over(const struct emu_warp *w, int who, uint32_t time)
  * clock `seen`. A later emu_see(other, seen) orders these accesses before the next access of warp `other`. */
 void emu_publish(struct emu_warp *w, uint32_t *seen);
 void emu_see(struct emu_warp *w, const uint32_t *seen);
+/* Orders the accesses of `actor` up to `time` before w's next access. */
 void emu_see_until(struct emu_warp *w, int actor, uint32_t time);
+/* Merges the vector clock `other` into `seen`: each entry becomes the greater of the two. */
 void emu_join(const struct emu_cluster *c, uint32_t *seen, const uint32_t *other);
 
 /* -- async.c -- */
 emu_run emu_run_cp_async, emu_run_cp_commit, emu_run_cp_wait, emu_run_cp_arrive;
 bool emu_decode_cp_async(struct emu_insn *in);
-/* Adds an asynchronous operation to the pending operations. The operation's member `finish` performs it later. */
+/* Adds an asynchronous operation to the pending operations. The caller sets the operation's member `finish`,
+ * which performs it later. */
 struct emu_op *emu_begin_op(struct emu_warp *w, const struct emu_insn *in, int lane);
+/* Removes c->ops[number] from the pending operations, and performs it. */
 void emu_finish_op(struct emu_cluster *c, int number);
 /* The copy that one active lane of a cp.async makes. */
 struct emu_copy {
     unsigned char *to;
     const unsigned char *from;
-    /* bytes: the size of the copy; taken: the number of bytes that are read; the remaining bytes are zeros */
+    /* bytes: the size of the copy; taken: the number of bytes that are read; zeros are written to the other
+     * bytes */
     uint8_t bytes, taken;
 };
 struct emu_op {
@@ -534,21 +555,23 @@ uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint3
  * initialization. */
 struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address,
                                      bool remote, struct emu_cta **cta);
+/* Tells the mbarrier of a bulk load that the bytes of the load have arrived. */
 void emu_mbarrier_land(const struct emu_op *copy);
 /* Performs n arrivals that publish the accesses of `actor` up to `time`, and no others. */
 void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n,
                              int actor, uint32_t time);
 /* Returns the mbarrier at the instruction's address operand. */
 struct emu_mbarrier *emu_mbarrier_of(struct emu_warp *w, const struct emu_insn *in, int lane);
-/* Writes a description of the wait of group g for an mbarrier to `text`. If all arrivals are complete but the number of
- * expected bytes is wrong, fails with a report of the expect_tx instead. */
+/* Group g waits for an mbarrier. Writes a description of this wait to `text`. If all arrivals are complete,
+ * but the number of expected bytes is wrong, fails with a report at the expect_tx instead. */
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes);
 
 /* -- tma.c -- */
 emu_run emu_run_tma_load, emu_run_tma_store, emu_run_bulk_load, emu_run_bulk_commit, emu_run_bulk_wait,
     emu_run_bulk_prefetch, emu_run_nothing;
 bool emu_decode_bulk(struct emu_insn *in);
-/* Called at the end of a cluster: reports asynchronous operations for which no warp has waited. */
+/* Called at the end of a cluster: performs the pending operations, and fails with a report if no warp has
+ * waited for an operation for which a warp must wait (tma.c). */
 void emu_check_end(struct emu_cluster *c);
 
 /* -- sums.c -- */
@@ -572,22 +595,29 @@ bool emu_is_wgmma(const struct emu_insn *in) __attribute__((pure));
  * at run time. */
 bool emu_wgmma_adds(const struct emu_insn *in) __attribute__((pure));
 bool emu_decode_wgmma(struct emu_insn *in);
+/* Returns the number of multiplications and additions of one warp in a wgmma; 0 if the instruction is not a
+ * wgmma. */
 int emu_wgmma_operations(const struct emu_insn *in) __attribute__((pure));
 emu_run emu_run_wgmma, emu_run_wgmma_fence, emu_run_wgmma_commit;
 int emu_first_registers(const struct emu_code *c); /* the registers per thread before any setmaxnreg */
-/* Executes setmaxnreg; returns false if the registers are not available yet. */
+/* Executes setmaxnreg. Returns false, without an effect, if the registers are not available yet. */
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Executes wgmma.wait_group n, which waits for all groups except the last n. */
 void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* Checks that an instruction does not access registers that a wgmma in flight uses. */
+/* Fails with a report if the instruction is not a wgmma, and writes a register that a wgmma in flight uses,
+ * or reads one that a wgmma in flight writes. */
 void emu_wgmma_watch(struct emu_warp *w, const struct emu_insn *in);
-/* Returns the number of bytes of memory for a cluster's pending asynchronous operations. */
+
+/* -- async.c again -- */
+/* Returns the size in bytes of the array of a cluster's pending asynchronous operations. */
 size_t emu_async_bytes(const struct emu_code *code);
-/* Performs one pending asynchronous operation; returns false if there is none. */
+/* Performs one pending asynchronous operation, chosen at random. Returns false if there is none. */
 bool emu_async_step(struct emu_cluster *c);
+/* Returns a pseudorandom number from 0 to below - 1. */
 uint32_t emu_random(struct emu_cluster *c, uint32_t below);
 
 /* -- warp.c: registers -- */
+/* Returns the bits of operand o in a lane. */
 uint64_t emu_lane(const struct emu_warp *w, const struct emu_opnd *o, int lane);
 /* Stores one lane of a register, together with the mask of its undefined bits. */
 void emu_set_lane(struct emu_warp *w, const struct emu_opnd *o, int lane, uint64_t bits, uint64_t undefined);
@@ -602,8 +632,8 @@ emu_compute *emu_address_compute(const struct emu_insn *in);
 uint64_t emu_undefined_opnd(const struct emu_warp *w, const struct emu_opnd *o, int lane);
 /* Returns a mask of the undefined bits of a compute instruction's result in a lane. */
 uint64_t emu_undefined_result(const struct emu_warp *w, const struct emu_insn *in, int lane);
-/* Fails with a report if any of the low `bits` bits of operand o is undefined in one of the lanes `on`. `what`
- * describes o in the report. */
+/* Fails with a report if one of the low `bits` bits of operand o is undefined in one of the lanes `on`.
+ * `what` describes o in the report. */
 void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, int bits, uint32_t on,
                       const char *what);
 
@@ -611,21 +641,25 @@ void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struc
 emu_run emu_run_ld, emu_run_st, emu_run_atom;
 /* Computes the addresses of operand o in all lanes. */
 void emu_addresses(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on, uint64_t *at);
-/* Fails with a report if the access of `bytes` bytes by a lane is not inside one buffer, or not aligned to its size. */
+/* Checks the accesses of the lanes `on`: lane i accesses `bytes` bytes at address at[i] of global memory.
+ * Fails with a report if an access is not inside one buffer, or not aligned to its size. */
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
 
 /* -- global.c -- */
-/* Tells race.c that the program of the warp, or of its CTA, begins. */
+/* Tells race.c that a program begins: the warp's own program if programs are packed; otherwise, the CTA's
+ * program, when the CTA's first warp begins. */
 void emu_begin_party(struct emu_warp *w);
+/* These functions record an acquire or a release by the warp's program (race.c). */
 void emu_acquire(struct emu_warp *w);
 void emu_release_accesses(struct emu_warp *w);
 int emu_granule(const struct emu_code *code); /* returns the granule for race_begin */
 /* These functions check and record an access to global memory before it happens. The access must be inside one buffer.
- * `value` is the value to be written; it is NULL if the access is an atomic. */
+ * `value` points to the bytes to be written; it is NULL if the access is an atomic. */
 void emu_global_read(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, uint64_t bytes);
 void emu_global_write(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, uint64_t bytes,
                       const void *value);
-/* Returns the masks of the undefined bits of a range of global memory; NULL if all bits are defined. */
+/* Returns the masks of the undefined bits of a range of global memory, one for each byte; NULL if all bits
+ * are defined. */
 const unsigned char *emu_global_undefined(struct emu_warp *w, uint64_t at, uint64_t bytes);
 /* Returns the lanes of `on` that read undefined bits. */
 uint32_t emu_undefined_lanes(struct emu_warp *w, uint32_t on, const uint64_t *at, int bytes);
@@ -637,56 +671,66 @@ int emu_mma_operations(const struct emu_insn *in) __attribute__((pure));
 emu_run emu_run_mma, emu_run_ldmatrix, emu_run_stmatrix;
 
 /* -- shared.c -- */
-/* Checks the bounds and the alignment of an access to shared memory, and returns a pointer to the memory. */
+/* Checks the bounds and the alignment of an access to the shared memory of the warp's CTA, and returns a
+ * pointer to the memory. */
 unsigned char *emu_shared_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
+/* Checks that a read by the warp is not a race, and records the read. ORs the undefined bits of the bytes to
+ * *undefined. Does not copy the bytes. */
 void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p, int bytes,
                      uint64_t *undefined);
+/* Checks that a write by the warp is not a race, records the write, and performs it. */
 void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes,
                       uint64_t value, uint64_t undefined);
-/* Checks the bounds and the alignment of a range of shared memory. Sets *cta to the CTA that the address selects, and
- * returns the offset of the range in its shared memory. */
+/* Checks the bounds and the alignment of a range of shared memory. Sets *cta to the CTA of the cluster that
+ * the address selects, and returns the offset of the range in the shared memory of this CTA. */
 int emu_shared_range(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes, int align,
                      struct emu_cta **cta);
-/* Checks that a write to shared memory of CTA c by `actor`, which acts for w, is not a race, and records the write. */
+/* Checks that a write to the shared memory of CTA c is not a race, and records the write. `actor`, a copy
+ * that w has issued, writes. */
 void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
                       int actor);
-/* Checks that a read of shared memory of CTA c by `actor`, which acts for w, at `time` is not a race, and records the
- * read. Returns true if some of the bytes are undefined. */
+/* Checks that a read of the shared memory of CTA c at `time` is not a race, and records the read. `actor`, a
+ * bulk store or wgmma that w has issued, reads. Returns true if some of the bytes are undefined. */
 bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
                      int actor, uint32_t time);
-/* Checks that the initialization of an mbarrier is visible to the warp that uses the mbarrier. */
+/* Checks that the initialization of the mbarrier at offset `at` of CTA c is visible to w, which uses the
+ * mbarrier. */
 void emu_shared_need_seen(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at);
 /* Checks that an atomic access to shared memory is in bounds, is aligned, and accesses only defined bytes. Does not
  * detect races. Returns a pointer to the memory. */
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
 
-/* Records a read of shared memory, at the current time, by an earlier load of the warp, which is at `line`. */
+/* Records once more that an earlier load of the warp reads shared memory, now at the current time. `line` is
+ * the load's line of the PTX. */
 void emu_shared_read_again(struct emu_warp *w, int at, int bytes, int line);
 
 /* -- loads.c -- */
-size_t emu_loads_bytes(void);
-/* Finds the loads whose data arrive because `in` needs them, and notes what in computes from the data of the others.
- * Called before each instruction. */
+size_t emu_loads_bytes(void); /* the size in bytes of emu_warp.loads */
+/* Called before each instruction. Finds the loads whose data must have arrived, because `in` uses them.
+ * Records which registers `in` computes from the data of the other loads. */
 void emu_loads_watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* Notes that `in`, the current instruction, loads bytes that a bulk copy has written. */
+/* Records that `in`, the current instruction, loads bytes that a bulk copy has written. `at` is their offset
+ * in the shared memory of the CTA. */
 void emu_loads_note(struct emu_warp *w, const struct emu_insn *in, int at, int bytes);
-/* The data of these loads of the warp (a mask) have arrived. */
+/* Records that the data of some loads of the warp have arrived. Bit i of `loads` stands for w->loads[i]. */
 void emu_loads_arrive(struct emu_warp *w, uint32_t loads);
-/* Checks that no load of CTA c whose data may not have arrived reads bytes that a copy of w overwrites. */
+/* A bulk copy that w has issued overwrites bytes of CTA c. Fails with a report if a load of CTA c reads some
+ * of these bytes, and its data may not have arrived. */
 void emu_loads_check(struct emu_warp *w, const struct emu_insn *in, int lane, const struct emu_cta *c, int at,
                      int bytes);
 
 /* -- overflow.c -- */
+/* Sets `follows` of the code and of its instructions. */
 void emu_find_addresses(struct arena *a, struct emu_code *code);
-/* Tracks overflow through an instruction with `follows`. Called before the instruction is executed. */
+/* Called before an instruction with `follows` is executed: finds the lanes in which the result overflows. */
 void emu_follow(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Fails with a report if operand o, an address, was computed from 32-bit arithmetic that overflowed in one of the lanes
  * `on`. */
 void emu_need_fit(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on);
 
 /* -- live.c -- */
-/* Returns the number of live 32-bit registers of a thread before each instruction. If `surely`, does not count
- * registers whose values are equal in all lanes. */
+/* Returns an array, allocated in `a`: the number of live 32-bit registers of a thread before each
+ * instruction. If `surely` is true, does not count registers that have the same value in all lanes. */
 uint16_t *emu_live_registers(struct arena *a, const struct emu_code *code, bool surely);
 
 /* -- counts.c -- */

@@ -9,9 +9,10 @@
  *     a copy of 64 bytes completes             0                   0      phase 0 is complete
  *     phase 1 begins                           2                   0
  *
- * A wait for parity q ends when the phase whose number has this parity completes. All accesses that the arriving warps
- * had made or seen, and the copies whose bytes the mbarrier counted, are then visible to the waiting warp. Whenever a
- * phase completes, the emulator checks all blocked waits again. */
+ * A wait for parity q ends when the current phase has the other parity: the phase of parity q has then
+ * completed. All accesses that the arriving warps had made or seen, and the copies whose bytes the mbarrier
+ * counted, are then visible to the waiting warp. Whenever a phase completes, the emulator checks all blocked
+ * waits again. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -96,9 +97,9 @@ void emu_run_mbarrier_init(struct emu_warp *w, const struct emu_insn *in, uint32
 
 /* -- phases -- */
 
-/* Called when a phase completes. Checks that each warp's wait for the previous phase is ordered before one of this
- * phase's arrivals. If it is not, the wait could begin after this phase has completed. The parity would then have its
- * old value again, so the wait would not end. */
+/* Called when a phase completes. Checks that each warp's wait for the previous phase is ordered before one of
+ * this phase's arrivals. Without this order, the wait could begin only after this phase has completed. The
+ * parity would then have its old value again, so the wait would not end. */
 static void check_asked(struct emu_cta *c, const struct emu_mbarrier *m)
 {
     for (int i = 0; i < c->nwarps; i++) {
@@ -254,9 +255,9 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 
 /* Executes fences. A proxy fence takes effect when every lane that has written shared memory has executed a proxy
  * fence. When any lane executes a proxy fence or fence.mbarrier_init, the mbarriers that the warp has initialized
- * become visible to copies and other CTAs. A proxy fence has no release semantics. On an H200, a warp made remote
- * arrivals, then a proxy fence, then a relaxed arrival at the cluster's barrier; the remote arrivals became visible
- * last. */
+ * become visible to copies and other CTAs. A proxy fence has no release semantics: on an H200, a warp made
+ * remote arrivals, then a proxy fence, then a relaxed arrival at the cluster's barrier, and another CTA saw
+ * the relaxed arrival before the remote arrivals. */
 void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cta *c = w->cta;

@@ -55,7 +55,8 @@ static const char *buffer_name(const struct cpu_buffer *b)
     return b->name ? b->name : "a tensor";
 }
 
-/* an address at most this far from a buffer is reported as an offset in the buffer */
+/* An address behind the end of a buffer is reported as an offset in the buffer, unless its distance from the
+ * end exceeds both NEAR_BYTES and the buffer's size. */
 enum { NEAR_BYTES = 1 << 20 };
 
 static _Noreturn void out_of_bounds(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at,
@@ -87,7 +88,7 @@ static void check_aligned(struct emu_warp *w, const struct emu_insn *in, int lan
         emu_fail(w, in, lane, ERR_misaligned, "address 0x%" PRIx64 " is no multiple of %d", at, bytes);
 }
 
-/* Fast path: if the lowest and the highest address are in the same buffer, all addresses are in this buffer. */
+/* Fast path: if the lowest and the highest address are in the same buffer, then all addresses are. */
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                       int bytes)
 {
@@ -188,8 +189,8 @@ static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t
     w->defined[in->opnds[k].reg] |= on;
 }
 
-/* Loads one lane's vector from any state space, together with its undefined bits. The registers may be wider than the
- * elements. */
+/* Loads one lane's vector from any state space, together with the masks of its undefined bits. The registers
+ * may be wider than the elements. */
 static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, struct spaces s)
 {
     int bytes = access_bytes(in), n = access_count(in);
@@ -340,7 +341,8 @@ static enum mod combining(const struct emu_insn *in)
     return m;
 }
 
-/* Adds two floats by a function of float.c. The function computes 32 lanes, so the floats are passed in lane 0. */
+/* Adds two floats with the function of float.c that computes `add` for 32 lanes. The floats are passed in
+ * lane 0. */
 static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
 {
     uint64_t a[LANES] = {x}, b[LANES] = {y}, d[LANES];
@@ -349,7 +351,8 @@ static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
     return d[0] & ~UINT64_C(0) >> (64 - ptype_info[t].bits);
 }
 
-/* Flushes a subnormal operand or result of an f32 addition in global memory to zero (PTX ISA, "atom"). */
+/* Replaces the bits x of a subnormal f32 by zero if the atomic is an addition in global memory (PTX ISA,
+ * "atom"). Returns all other bits unchanged. */
 static uint64_t flushed(const struct emu_insn *in, uint64_t x)
 {
     bool flushes = in->type == PT_f32 && emu_has_mod(in, MOD_global);
@@ -358,7 +361,7 @@ static uint64_t flushed(const struct emu_insn *in, uint64_t x)
 
 static bool is_less(enum ptype t, uint64_t x, uint64_t y)
 {
-    if (t == PT_f16 || t == PT_bf16) /* 16-bit floats occur only in reductions by tensor maps */
+    if (t == PT_f16 || t == PT_bf16) /* does not occur: words.c has no such atomics */
         return emu_half_value(t, (uint16_t)x) < emu_half_value(t, (uint16_t)y);
     return t == PT_s32 ? (int32_t)x < (int32_t)y : t == PT_s64 ? (int64_t)x < (int64_t)y : x < y;
 }
@@ -382,7 +385,8 @@ static uint64_t combine(const struct emu_insn *in, uint64_t old, uint64_t x, uin
     }
 }
 
-/* Performs the atomic by a compare-and-swap loop on the host; returns the old value. */
+/* Performs the atomic at p in a compare-and-swap loop of the host, and returns the old value. x and y are the
+ * instruction's operands; only cas has y. */
 static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x, uint64_t y)
 {
     switch (access_bytes(in)) {
@@ -403,8 +407,8 @@ static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x
     }
 }
 
-/* Checks and records an atomic access to global memory. The memory must be defined, because the result of an atomic
- * depends on the memory. Exception: an exchange. */
+/* Checks and records an atomic access to global memory. The memory must be defined, because the result of
+ * every atomic except an exchange depends on it. */
 static void check_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes)
 {
     if (combining(in) != MOD_exch && emu_global_undefined(w, at, (uint64_t)bytes))

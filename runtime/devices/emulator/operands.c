@@ -3,11 +3,11 @@
  * emulator rejects other operands, as an assembler does (PTX ISA, "Instruction Operands", "Type Information for
  * Instructions and Operands").
  *
- *     shl.b32 %r1, %f1, %rd1        shl: d a b:u32        operand 3 is a register of b64, not of u32
+ *     shl.b32 %r1, %r2, %rd1        the row: d a b:u32    error: operand 3 is a register of b64, not of u32
  *
  * A bits type, such as b32, agrees with every type of its size. A signed integer type agrees with the unsigned type of
- * the same size. Every other type agrees only with itself. If this check rejects operands that an assembler accepts,
- * the code is certainly wrong: an example is a predicate in a vector of words. */
+ * the same size. Every other type agrees only with itself. The check may reject code that an assembler
+ * accepts, but such code is certainly wrong: an example is a predicate in a vector of words. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <stdio.h>
@@ -50,7 +50,8 @@ static enum ptype wide_type(enum ptype t)
                          : PT_none;
 }
 
-/* Returns the type of the operands that the word x of the row describes; PT_none if no type is required. */
+/* Returns the type of the operands that the word x of the row's operand description describes; PT_none if no
+ * type is required. */
 static enum ptype type_of(const struct emu_insn *in, const struct insn_word *x)
 {
     enum insn_result result = insn_info[in->code].result;
@@ -75,7 +76,7 @@ static int register_bits(enum ptype t)
 }
 
 /* Returns whether a register may be wider than the instruction's type. This is true for loads and stores without a
- * vector, and for conversions. Exception: conversions from or to bf16, and to f16x2. */
+ * vector, and for conversions, except conversions from or to bf16, and to f16x2. */
 static bool may_be_wider(const struct emu_insn *in)
 {
     bool moves = in->code == INSN_ld || in->code == INSN_st || in->code == INSN_ld_param;
@@ -127,8 +128,9 @@ static bool check_register(const struct emu_insn *in, enum ptype want, const str
                     ptype_info[want].word);
 }
 
-/* Checks a constant. An integer constant must not have a decimal point. A float constant must have the size of the
- * instruction's type. PTX has no constants of 16-bit float types. */
+/* Checks a constant for an operand of type `want`. For an integer type, the constant must not have a decimal
+ * point. For a float type, it must have a decimal point, or be the bits of a float of this type (0f or 0d).
+ * PTX has no constants of 16-bit float types. */
 static bool check_constant(enum ptype want, const struct emu_written *w, const struct complaint *c)
 {
     enum sort sort = sort_of(want);
@@ -204,7 +206,7 @@ static bool check_value(const struct emu_insn *in, const struct insn_word *x, co
                     x->kind == WORD_constant ? "constant" : "register", ptype_info[want].word);
 }
 
-/* Checks w, which is operand number `at` of the operands that the word x describes. */
+/* Checks operand w. The word x may describe several operands; w is number `at` of these, from 0. */
 static bool check_one(const struct emu_insn *in, const struct insn_word *x, int at, struct emu_written *w,
                       const struct complaint *c)
 {

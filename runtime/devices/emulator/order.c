@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* order.c: tracks the happens-before order of accesses by vector clocks (PTX ISA, "Memory Consistency Model: Causality
- * order").
+/* order.c: tracks the happens-before order of accesses with vector clocks (PTX ISA, "Memory Consistency
+ * Model: Causality order").
  *
  *     warp 0: st.shared; arrive ──► barrier ──► warp 1: wait; ld.shared        ordered: sees warp 0's store
  *     warp 2:                                           ld.shared              not ordered: warp 2 did not wait
@@ -11,9 +11,10 @@
  * merges the barrier's vector clock into its own. Two conflicting accesses race if neither is ordered before the other,
  * regardless of the order in which the emulator executed them.
  *
- * The actors are the warps, the cp.asyncs of each warp, the bulk stores of each warp, the wgmmas of each warpgroup, and
- * the bulk loads of each mbarrier. A warp's copies and wgmmas are separate actors because they are not ordered before
- * the warp's next access until the warp has waited for them. */
+ * An actor is a source of accesses: a warp, the cp.asyncs of a warp, the bulk stores of a warp, the wgmmas of
+ * a warpgroup, or the bulk loads that an mbarrier counts. A warp's copies and wgmmas are separate actors,
+ * because their accesses are ordered before the warp's next access only after the warp has waited for
+ * them. */
 #include "runtime/devices/emulator/machine.h"
 
 enum { WARPGROUPS_MOST = WARPS_MOST / 4 };

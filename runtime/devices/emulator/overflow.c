@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* overflow.c: reports accesses to addresses that are wrong because 32-bit arithmetic overflowed.
  *
- *     mul.lo.s32 %r3, %r1, 40000;      overflows; no error yet, because a later sum may be in range again
+ *     mul.lo.s32 %r3, %r1, 40000;      overflows: no error yet, because a later sum may be in range again
  *     mul.wide.s32 %rd2, %r3, 4;       widens the wrong number, so the result is certainly wrong
- *     @%p1 ld.global.b32 ...           an error if an enabled lane has such an address
+ *     @%p1 ld.global.b32 %r4, [%rd2];  an error if a lane with %p1 has a wrong address
  *
- * The loader marks the instructions whose results are used to compute a global address. It searches backwards through
- * sums, products, shifts and signed widening, and stops at other instructions, so hash functions, which overflow on
- * purpose, cause no errors. At run time, the emulator also stores the exact result of each lane whose arithmetic
- * overflowed. */
+ * The loader marks the instructions whose results are used to compute a global address (emu_insn.follows).
+ * From each address, it searches backwards through sums, products, shifts and signed widening. It stops at
+ * other instructions, so hash functions, which overflow on purpose, cause no errors. At run time, a marked
+ * instruction also computes the exact result of each lane whose 32-bit arithmetic overflows. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
 
-/* The kind of the instruction that computes a number on which an address depends. */
+/* The kind of an instruction whose result is used to compute an address. */
 enum kind {
     MAKES_other,  /* any other instruction; the search stops there */
     MAKES_narrow, /* 32-bit arithmetic; if it overflows, the emulator keeps the exact result */
@@ -127,7 +127,8 @@ static int64_t exact(const struct emu_insn *in, int64_t x, int64_t y, int64_t z)
     }                                                                                                        \
     return bad == 0
 
-/* Returns whether the results of all lanes fit into 32 bits. This fast path assumes that no source has overflowed. */
+/* Fast path, for sources that have not overflowed: returns whether the results of all lanes fit into 32
+ * bits. */
 static bool fits(const struct emu_insn *in, const int32_t *x, const int32_t *y, const int32_t *z)
 {
     int64_t bad = 0;

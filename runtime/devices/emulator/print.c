@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* print.c: executes vprintf (CUDA C++ Programming Guide, "Formatted Output") and __assertfail. The lanes print one after
- * the other. The arguments of a lane's vprintf are consecutive in memory, and each argument is aligned to its size. */
+/* print.c: executes vprintf (CUDA C++ Programming Guide, "Formatted Output") and __assertfail. The lanes
+ * print one after the other. The arguments of a lane's vprintf are consecutive in local memory, and each
+ * argument is aligned to its size. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -104,7 +105,7 @@ void emu_run_vprintf(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     }
 }
 
-/* Prints a line for each failing lane, as the driver does, and ends the launch. */
+/* Prints a line for each lane that executes the instruction, as the driver does, and ends the launch. */
 void emu_run_assertfail(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     const struct emu_launch *l = w->cta->launch;

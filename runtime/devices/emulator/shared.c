@@ -5,9 +5,9 @@
  *
  * Two accesses by different actors (warps, asynchronous copies, wgmmas; order.c) race if they access the same byte, at
  * least one of them writes it, and the access that the emulator executes first is not ordered before the other (PTX
- * ISA, "Memory Consistency Model"). There are two exceptions: atomics are not checked, because morally strong accesses
- * do not race; and a warp may write the value that the memory already has, unless an asynchronous copy wrote this
- * value. */
+ * ISA, "Memory Consistency Model"). There are two exceptions. Atomics are not checked, because morally strong
+ * accesses do not race. If a warp writes the value that the memory already has, this is no race, unless an
+ * asynchronous copy wrote this value. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -55,11 +55,11 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
              copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
-/* Stores a read in entry 0, which holds the byte's newest recorded read. The read that was in entry 0 moves to another
- * entry, and replaces a read by the same actor as the new read, or a read that is ordered before the new read. (If the
- * read in entry 0 is itself such a read, it is overwritten.) If no entry has such a read, the moved read replaces one
- * that is not the oldest. A later write that races with a recorded read usually races with the oldest or the newest
- * read. */
+/* Records a read of a byte. Entry 0 holds the newest read, so the new read is stored there, and the old entry
+ * 0 moves to entry `at`. `at` is the first entry that is no longer needed: its read is by the same actor as
+ * the new read, or is ordered before the new read. If this is entry 0, nothing moves. If all entries are
+ * needed, the moved read replaces the newest of the other reads, so the oldest read remains. A later write
+ * that races with any read usually races with the oldest or the newest read. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 1;
@@ -78,7 +78,7 @@ static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint
     s->read_line[0] = line;
 }
 
-/* Records a read by the warp at the current time, unless the newest recorded read has the same actor and time. */
+/* Records a read by the warp at the current time, unless entry 0 already has this read. */
 static void note_read(struct emu_warp *w, struct emu_shadow *s, int line)
 {
     uint32_t time = w->cta->cluster->time;
@@ -179,8 +179,8 @@ void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, s
     }
 }
 
-/* Checks asynchronous reads. A proxy fence must separate asynchronous reads from earlier writes by threads or cp.async
- * (PTX ISA, "Proxies"). */
+/* An asynchronous read must not only be ordered after an earlier write by a thread or cp.async: a proxy fence
+ * must also separate the two (PTX ISA, "Proxies"). */
 bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at,
                      int bytes, int actor, uint32_t time)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* special.c: computes ex2, lg2, rcp, rsqrt and sqrt as the special function unit of an H200 does, bit for bit.
  *
- * The unit interpolates (Oberman and Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005).
- * The upper bits of the argument's fraction select a segment with three coefficients. The lower bits are the distance t
- * from the start of the segment, scaled so that 0 <= t < 1:
+ * The unit interpolates with a quadratic polynomial (Oberman and Siu, "A High-Performance Area-Efficient
+ * Multifunction Interpolator", ARITH 2005). The upper bits of the argument's fraction select a segment with
+ * three coefficients. The lower bits are the distance t from the start of the segment, scaled so that 0 <= t
+ * < 1:
  *
  *     y = floor(c0 + c1 t + c2 square(t))
  *
@@ -168,9 +169,9 @@ static const struct special_segment lg2_segments[] = {
 };
 /* clang-format on */
 
-/* Returns the sum, in multiples of 2^-15, of those partial products of t * t that are at least 2^-15. t has `bits`
- * bits. Iteration i adds the products of the bit of weight 2^-i: its square, and twice its products with the lower
- * bits. */
+/* Returns the sum of those partial products of t * t that are at least 2^-15, in multiples of 2^-15. t is a
+ * fraction of `bits` bits. Iteration i adds the products of the bit of weight 2^-i: its square, and twice its
+ * products with the lower bits. */
 static int64_t square(uint32_t t, int bits)
 {
     enum { KEPT = 15, ROWS = 7 };
@@ -193,7 +194,7 @@ static const struct unit_function unit_ex2 = {ex2_segments, 17, 4, 2, 24458},
                                   unit_rcp = {rcp_segments, 16, -2, 2, 4047},
                                   unit_rsqrt = {rsqrt_segments, 17, -2, 2, -1},
                                   unit_lg2 = {lg2_segments, 17, 8, -8, 6696};
-/* for arguments from 1 to 2, and for arguments from 2 to 4 */
+/* unit_sqrt[0] is for arguments from 1 to 2, and unit_sqrt[1] for arguments from 2 to 4 */
 static const struct unit_function unit_sqrt[2] = {{sqrt_segments, 17, 1, -1, -1},
                                                   {sqrt_segments, 17, 2, -1, -1}};
 
@@ -281,8 +282,8 @@ float special_rsqrt_ftz(float x)
     if (x != x || x <= 0 || isinf(x))
         return x == 0 ? copysignf(INFINITY, x) : 1 / sqrtf(x);
     int exponent = split(x, &fraction);
-    /* if `fraction` is 0, the argument is a power of 4: the result is exact, but the polynomial would be one ulp too
-     * small */
+    /* If `fraction` is 0, the argument is a power of 4, and the GPU's result is exact. The polynomial would
+     * be one ulp too small. */
     int64_t y = fraction ? interpolate(&unit_rsqrt, fraction) : 1 << (MANTISSA + 1);
     return (float)ldexp((double)y, -(exponent - (exponent & 1)) / 2 - MANTISSA - 1);
 }

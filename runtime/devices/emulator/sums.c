@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sums.c: adds and rounds as the tensor cores of an H200 do, bit for bit. NVIDIA does not document the rounding rule.
- * README.md describes the experiments that revealed the rule. For random tiles of each type, tests/gpu/insns_sums.c
- * compares the results with the results of a GPU.
+/* sums.c: adds and rounds as the tensor cores of an H200 do, bit for bit. NVIDIA does not document the
+ * rounding rule; README.md describes the experiments that revealed it. For random tiles of each type,
+ * tests/gpu/insns_sums.c compares the results of this file with the results of a GPU.
  *
  *     d = a[0] b[0] + a[1] b[1] + ... + a[k-1] b[k-1] + c         all k products of an instruction, and c, in one step:
  *
@@ -25,7 +25,7 @@ enum {
     DOUBLE_BIAS = 1023,
     DOUBLE_FRACTION = 52,
     FRACTION = 25,     /* truncation keeps this number of bits below the largest exponent */
-    FRACTION_FP8 = 13, /* the same for fp8 in wgmma; also the number of fraction bits of f32 sums of fp8 */
+    FRACTION_FP8 = 13, /* FRACTION for fp8 in wgmma; also the number of fraction bits of f32 sums of fp8 */
     BLOCK = 8          /* the number of columns that sum_block computes; it divides every number of columns */
 };
 
@@ -148,8 +148,8 @@ static bool has_special(const struct emu_dot *m)
     return sum != 0;
 }
 
-/* Sets an element of `special` to the corresponding sum if this sum is infinite or NaN, and to 0 otherwise. Replaces
- * infinite and NaN operands by 0. */
+/* Sets special[i][j] to sum (i, j) if this sum is infinite or NaN, and to 0 otherwise. Replaces infinite and
+ * NaN operands by 0. */
 static void take_special(struct emu_dot *m, double special[EMU_ROWS][EMU_COLUMNS_MOST])
 {
     for (int i = 0; i < EMU_ROWS; i++)

@@ -8,8 +8,8 @@
  *     A (16 x k)        word i:     row group + 8 (i % 2), p columns from p (member + 4 (i / 2))
  *     B (k x 8)         word i:     p rows from p (member + 4 i), column group
  *
- * A word of 32 bits contains p elements, the first in the lowest bits. p is 2 for f16 and bf16, 4 for s8 and fp8, and 1
- * for tf32. sums.c adds floats as an H200 does. Sums of integers wrap. */
+ * A and B are in words of 32 bits. A word contains p elements, the first in the lowest bits: p is 2 for f16
+ * and bf16, 4 for s8 and fp8, and 1 for tf32. sums.c adds floats as an H200 does. Sums of integers wrap. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -18,9 +18,9 @@ enum { ROWS = EMU_ROWS, COLUMNS = 8, MEMBERS = 4 };
 
 struct shape {
     uint8_t code;
-    int depth; /* the number k of products in each sum */
-    enum ptype elem, elem_b;
-    int bits;
+    int depth;               /* the number k of products in each sum */
+    enum ptype elem, elem_b; /* the types of the elements of A and B; PT_f32 for tf32 */
+    int bits;                /* the size of an element */
 };
 
 static const struct shape shapes[] = {
@@ -163,9 +163,10 @@ static uint32_t result(const struct shape *s, double sum)
     return x == x ? bits : 0x7fffffff;
 }
 
-/* Computes mma.sync of fp8. Hopper has no such instruction, so this function does the same as the code that ptxas
- * generates for it. The elements are converted to f16. A first mma sums the products of the two low elements of each
- * word, and a second mma adds the products of the two high elements to this sum. An f32 addition then adds c. */
+/* Computes mma.sync of fp8. Hopper has no such instruction, so this function imitates the code to which ptxas
+ * compiles mma.sync. The elements are converted to f16. A first mma sums the products of the two low
+ * elements of each word, and a second mma adds the products of the two high elements to this sum. An f32
+ * addition then adds c. */
 static void multiply_fp8(const struct emu_dot *m, struct emu_dot *halves)
 {
     enum { PER_WORD = 4, LOW = 2 };

@@ -88,15 +88,15 @@ static bool is_valid(const struct packed_map *m)
 
 /* -- boxes -- */
 
-/* Returns the swizzled offset of the 16-byte chunk at offset `at` of a CTA's shared memory (PTX ISA, "Swizzling
- * modes"). */
+/* Returns the offset in a CTA's shared memory to which the map's swizzle moves the 16-byte chunk at offset
+ * `at` (PTX ISA, "Swizzling modes"). */
 static int swizzled(const struct packed_map *m, int at)
 {
     int address = at + SHARED_BASE, mask = m && m->swizzle ? (1 << m->swizzle) - 1 : 0;
     return (address ^ (address >> 7 & mask) << 4) - SHARED_BASE;
 }
 
-/* One row of a box that is copied. Its elements from `first` to end - 1 are inside the tensor. */
+/* One row of a box that is copied. The row's elements from `first` to end - 1 are inside the tensor. */
 struct row {
     const struct emu_op *op;
     unsigned char *global; /* the address of the row's element 0 */
@@ -224,7 +224,8 @@ static void finish_store(struct emu_op *op)
 
 /* -- loads -- */
 
-/* Loads to the shared address `to`, which also selects the CTA. The mbarrier must be in the same CTA. */
+/* Issues a load to the shared address `to`, which also selects the CTA. `mbarrier` is the address of the
+ * mbarrier, which must be in the same CTA. `what` contains the source of the load. */
 static void load_to(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, uint64_t to,
                     uint64_t mbarrier, int align)
 {
@@ -250,7 +251,8 @@ static uint64_t in_rank(uint64_t address, int rank)
     return (address & ((UINT64_C(1) << RANK_SHIFT) - 1)) | (uint64_t)rank << RANK_SHIFT;
 }
 
-/* Executes a load. `mbarrier` and `mask` are indices of operands; a multicast copies to the CTAs in the mask. */
+/* Executes a load, whose source `what` contains. `mbarrier` and `mask` are the indices of the operands. A
+ * multicast loads to every CTA in the mask. */
 static void load(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, int mbarrier,
                  int mask, int align)
 {
@@ -393,8 +395,8 @@ void emu_run_tma_store(struct emu_warp *w, const struct emu_insn *in, uint32_t o
     }
 }
 
-/* Executes cp.async.bulk.commit_group. Each thread has its own groups of stores, so the warp records the time and the
- * lane of each commit. */
+/* Executes cp.async.bulk.commit_group. Each thread has its own groups of stores, so each active lane commits
+ * a group. The warp records the time and the lane of each commit. */
 void emu_run_bulk_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     (void)in;
@@ -436,11 +438,11 @@ static bool is_seen(const struct emu_cta *c, int actor, uint32_t time)
     return false;
 }
 
-/* Checks that nothing accesses a CTA's shared memory after the CTA has exited. Bulk stores must have read the memory
- * (PTX ISA, "cp.async.bulk"). For each copy into the memory, and for each arrival of another CTA at the CTA's
- * mbarriers, at least one warp of the CTA must have waited. Without a wait, such an arrival may still be in flight (PTX
- * ISA, "mbarrier.arrive" on shared::cluster), even after the other CTA has made a relaxed arrival at barrier.cluster.
- * */
+/* Checks that nothing can access a CTA's shared memory after the CTA has exited. Warps must have waited until
+ * their bulk stores have read the memory (PTX ISA, "cp.async.bulk"). For each copy into the memory, and for
+ * each arrival of another CTA at the CTA's mbarriers, at least one warp of the CTA must have waited. Without
+ * a wait, the arrival may still be in flight (PTX ISA, "mbarrier.arrive" on shared::cluster), even after the
+ * other CTA has made a relaxed arrival at barrier.cluster. */
 static void check_end(struct emu_cta *c)
 {
     for (int i = 0; i < c->nwarps; i++) {

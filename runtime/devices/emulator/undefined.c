@@ -9,7 +9,9 @@
  * propagates undefined bits, as memory checkers do. It reports undefined bits in values stored to global memory, in
  * values that atomics read or write, and in operands that control the execution: addresses, sizes, conditions, numbers
  * of lanes, and operands of synchronization. It also reports each read of a byte of shared memory that was never
- * written. Moves, logic instructions, shifts and prmt propagate undefined bits bit by bit, and instructions on
+ * written.
+ *
+ * Moves, logic instructions, shifts and prmt propagate undefined bits bit by bit, and instructions on
  * two packed floats propagate them for each float separately. If an operand of any other instruction has undefined
  * bits, the whole result is undefined. */
 #include "runtime/devices/emulator/machine.h"

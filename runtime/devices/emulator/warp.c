@@ -75,8 +75,8 @@ void emu_commit(struct emu_warp *w, const struct emu_opnd *o, uint32_t on, const
 
 /* -- computing -- */
 
-/* Records which lanes of the result are defined. For the lanes in which an operand has undefined bits, computes the
- * undefined bits of the result. */
+/* Records which lanes of the result are defined. `defined` are the lanes in which all operands are defined;
+ * for the other lanes, computes the undefined bits of the result. */
 static void define_result(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint32_t defined)
 {
     const struct emu_opnd *d = &in->opnds[0];
@@ -110,7 +110,7 @@ void emu_run_compute(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         mask &= also;
         memcpy(w->scratch, &mask, sizeof mask);
     }
-    /* called before emu_commit, because the result may overwrite an operand */
+    /* define_result reads the operands, so it comes before emu_commit, which may overwrite one */
     define_result(w, in, on, sources_defined(w, in));
     emu_commit(w, &in->opnds[0], on, w->scratch);
 }
@@ -178,8 +178,8 @@ void emu_run_policy(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- instructions across lanes -- */
 
-/* Ends the launch with an error unless exactly the lanes in the member mask execute the instruction, because the
- * behaviour is undefined in all other cases (PTX ISA, "shfl.sync"). */
+/* Ends the launch with an error unless exactly the lanes in the mask `members` execute the instruction. In
+ * all other cases, the behaviour is undefined (PTX ISA, "shfl.sync"). */
 static void need_members(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *members,
                          uint32_t on)
 {

@@ -123,9 +123,12 @@ bool emu_decode_wgmma(struct emu_insn *in)
 
 /* -- matrices in shared memory -- */
 
+/* A matrix in shared memory, as its descriptor specifies it. */
 struct place {
-    uint64_t start;
-    int lbo, sbo, width, mask; /* leading and stride byte offsets; the swizzle's width in bytes, 0: none */
+    uint64_t start; /* the shared address */
+    /* leading and stride byte offsets; the swizzle's width in bytes (0: none), and its mask of n bits (see
+     * chunk_at) */
+    int lbo, sbo, width, mask;
     enum map_swizzle swizzle;
     bool is_mn_major;
     enum ptype type;
@@ -153,10 +156,11 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
                           .type = type};
 }
 
-/* Returns the address of the 16-byte chunk that begins with element (mn, k), and whose elements are consecutive in the
- * major dimension, k or mn.
+/* Returns the address of the 16-byte chunk that begins with element (mn, k). The elements of a chunk are
+ * consecutive in the major dimension, which is k or mn. In the table, kb and mb are k and mn in bytes, and W
+ * is the swizzle's width:
  *
- *     major  swizzle   offset, with kb and mb: k and mn in bytes
+ *     major  swizzle   offset
  *     k      none      (mn % 8) 16 + kb % 16 + (kb / 16) LBO + (mn / 8) SBO
  *     k      W         (mn % 8) W + kb + (mn / 8) SBO
  *     mn     none      mb % 16 + (k % 8) 16 + (k / 8) LBO + (mb / 16) SBO
@@ -203,8 +207,9 @@ static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
         }
 }
 
-/* Ends the launch with an error if a copy with a tensor map loaded the byte at offset `at`, and the swizzles of the
- * map and of the descriptor differ. Bytes that threads wrote are not checked, because their layout is unknown. */
+/* Ends the launch with an error if a copy with a tensor map loaded the byte at offset `at`, and the map has
+ * another swizzle than the descriptor. Bytes that threads wrote are not checked, because their layout is
+ * unknown. */
 static void check_laid(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int at)
 {
     static const char *const names[] = {"without a swizzle", "with a swizzle of 32 bytes",
@@ -223,8 +228,8 @@ static bool is_undefined(const struct emu_cta *c, int at, int bytes)
     return any;
 }
 
-/* Reads the elements (mn, k) with mn in [first, first + n) and k in [0, depth) to to[k * pitch + mn - first]. Sets
- * bad[mn - first] if an element (mn, k) is undefined. */
+/* Reads the elements (mn, k) with mn in [first, first + n) and k in [0, depth). Stores element (mn, k) in
+ * to[k * pitch + mn - first]. Sets bad[mn - first] if one of the elements (mn, k) is undefined. */
 static void gather(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int first, int n,
                    int depth, double *to, int pitch, bool *bad)
 {
@@ -289,7 +294,7 @@ static uint32_t result(const struct shape *s, double sum)
     return s->d == PT_f16 ? emu_half_round(PT_f16, sum) : x == x ? bits : 0x7fffffff;
 }
 
-/* Loads the elements of a row of the accumulators to `sums`, or, if `stores` is true, stores `sums` to the row. For
+/* Copies a row of D from the registers to `sums`, or, if `stores` is true, from `sums` to the registers. For
  * each column, finds the lane, the register and, for f16, the half of the register. */
 static void visit_row(struct emu_warp *w, const struct operands *x, const struct shape *s, int row,
                       bool stores, double *sums)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* words.c: checks that the words after a mnemonic form a valid variant of the instruction, in a valid order (PTX ISA,
- * section "Syntax" of each instruction).
+/* words.c: checks that the words after a mnemonic (modifiers and types) form a valid variant of the
+ * instruction, in a valid order (PTX ISA, section "Syntax" of each instruction).
  *
  *     ld.acquire.gpu.global.b32        acquire, gpu, global, b32 match a row of `ld`
  *     ld.global.acquire.gpu.b32        matches no row: an assembler rejects it, and so does the emulator
@@ -28,7 +28,7 @@
 #define OWN_SHARED "shared|shared::cta"
 #define HINT "L2::cache_hint? "
 #define VECTOR "v2|v4? "
-/* Defines the rows for an atomic or a bulk reduction. `head` are the slots before the operation and its type. */
+/* Defines rows of atom or red. `head` has the slots before the operation and its type. */
 #define ATOMICS(code, head)                                                                                  \
     {code, head "add u32|s32|u64|f32|f64"}, {code, head "add noftz f16|bf16"},                               \
         {code, head "min|max u32|s32|u64|s64"}, {code, head "inc|dec u32"},                                  \

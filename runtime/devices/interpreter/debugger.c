@@ -9,9 +9,10 @@
  *     (neso) b 14 if offs[0] > 100
  *       breakpoint 1 at line 14
  *
- * Before each statement, the tracer inserts a site, which records the variables (hostcall.c). specialize.c asks the
- * debugger whether to stop at a site. evaluate.c evaluates expressions. If an op computes a NaN from other values
- * (shadow_ops.c), the debugger stops at the last site before this op. */
+ * Before each statement, the tracer inserts a site: a host_call op that passes the variables (hostcall.c).
+ * specialize.c asks the debugger whether to stop at a site. evaluate.c evaluates expressions. If an op makes
+ * a NaN of values that are not NaNs (shadow_ops.c), the debugger stops, and shows the last site before this
+ * op. */
 #include "runtime/devices/interpreter/debugger.h"
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
@@ -414,8 +415,8 @@ static void clear_points(struct program *p, const char *text)
     show_points(p);
 }
 
-/* Returns whether a breakpoint's condition is true. If the condition cannot be evaluated, or is not a single value,
- * reports the reason and returns true, so that the kernel stops. */
+/* Returns whether a breakpoint's condition is true, or the breakpoint has none. If the condition cannot be
+ * evaluated, or is not a single value, reports the reason and returns true, so that the kernel stops. */
 static bool is_met(struct program *p, struct eval *e, const struct stop *stop, struct point *b)
 {
     struct text why;
@@ -477,8 +478,8 @@ static void move(struct program *p, const struct stop *stop, int *up, int by)
 /* -- the prompt -- */
 
 static const struct command {
-    /* Users type a command's letter or word. They cannot type a capital letter, which only identifies the command in
-     * this file. */
+    /* Users type a command's letter or word. A capital letter cannot be typed: it only identifies the command
+     * in this file. */
     const char *letter, *word, *arguments, *meaning;
 } commands[] = {
     {"p", "print", "EXPR", "show the value of an expression; pp EXPR and EXPR alone do the same"},
@@ -636,8 +637,9 @@ void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
         prompt(p, e, stop, 0);
 }
 
-/* Opens the prompt in the frame of the statement whose op made the NaN. If the last site before the NaN is in a call
- * that has already returned, this is the frame of a caller of the site's function. */
+/* Opens the prompt in the frame of the statement whose op made the NaN. Usually, this is the frame of the
+ * last site. If the last site is in a call that has already returned, it is the frame of a caller of the
+ * site's function. */
 void debugger_nan(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct debugger *d = &p->debugger;

@@ -16,18 +16,18 @@ struct point {
     uint16_t file;
     bool is_temporary;
     char condition[CONDITION_MOST]; /* "": none */
-    struct map traced;              /* maps sites (struct host_site *) to the condition as traced at the site, struct
-                                     * expression * */
+    struct map traced; /* maps each site (struct host_site *) at which the condition was traced to the traced
+                        * condition (struct expression *) */
 };
 
 struct debugger {
     const char *asked; /* the breakpoint of --break, FILE:LINE[@pid]; NULL: there is none */
     size_t file_bytes; /* the length of FILE in `asked` */
-    int line, pid[3];
+    int line, pid[3];  /* the line and program id of this breakpoint */
     bool has_pid; /* `pid` is valid: --break contains it, or it is the id of the first program that reached the breakpoint */
     bool was_reached;
-    /* STEP_into: stop at the next statement. STEP_over: stop at the next statement that has a call depth of at most
-     * `depth`, or that another program executes. */
+    /* STEP_into: stop at the next statement. STEP_over: stop at the next statement whose call depth is at
+     * most `depth`, or that a program other than step_pid executes. */
     enum { STEP_none, STEP_into, STEP_over } step;
     int depth, step_pid[3]; /* the call depth and program id of the statement at which the step began */
     const char *last; /* the command that an empty line repeats; NULL: none */
@@ -52,20 +52,22 @@ struct stop {
 
 /* Parses `where`, the argument of --break, which may be NULL. Returns false if `where` is malformed. */
 bool debugger_open(struct debugger *d, const char *where);
-/* Returns whether the kernel stops at the site under the assumption that all conditions of breakpoints are true. Does
- * not evaluate the conditions. */
+/* Returns whether the kernel may have to stop at the site. Does not evaluate the conditions of breakpoints:
+ * assumes that all are true. */
 bool debugger_stops(struct program *p, const struct host_site *site, const int *pid);
-/* Returns at once if no condition of a breakpoint at this site is true. Otherwise, executes commands until a command
- * continues the kernel. Raises SystemExit at `quit` and at the end of the input. */
+/* Returns at once if the kernel need not stop at this site, for example because the conditions of all
+ * breakpoints there are false. Otherwise, executes commands until a command continues the kernel. Raises
+ * SystemExit at `quit` and at the end of the input. */
 void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop);
 /* Like debugger_prompt, but for an op that has made a NaN (host_call.nan_at). Returns at once if this op has already
  * stopped the kernel. */
 void debugger_nan(struct program *p, struct eval *e, const struct stop *stop);
 
 /* -- evaluate.c -- */
-/* Evaluates an expression in the frame `up` calls above the site. If the evaluation fails, returns NULL and appends
- * the reason to `why`. `traced` may be NULL. Otherwise, it maps each site to the expression as traced there, so that a
- * later evaluation at the same site need not trace the expression again. */
+/* Evaluates the expression `text` in the frame that is `up` calls above the site. If the evaluation fails,
+ * returns NULL and appends the reason to `why`. If `traced` is not NULL, it must belong to this expression:
+ * it maps each site to the expression as traced there, so that a later evaluation at the same site need not
+ * trace the expression again. */
 struct obj *debugger_evaluate(struct program *p, struct eval *e, const struct stop *stop, int up, const char *text,
                               struct map *traced, struct text *why);
 

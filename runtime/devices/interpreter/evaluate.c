@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* evaluate.c: evaluates the debugger's expressions in a frame of the stopped kernel.
  *
- *     (neso) p tl.max(x, 0) - x[0] traced like a line of the kernel, with x as a parameter, and run by the
- *     3.5                               interpreter for the stopped program alone
+ *     (neso) p tl.max(x, 0) - x[0]      traced like a line of the kernel, with x as a parameter, and run by
+ *     3.5                               the interpreter for the stopped program alone
  *     (neso) p sorted(x)                run as Python on the values, like a plain function that the
  *     [2., 3.5, 5.5]                    kernel calls, because kernels have no `sorted`
  *
  * The debugger shows errors with their location in the expression. An error does not change the state of the
- * session. */
+ * program. */
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
 #include "runtime/devices/interpreter/debugger.h"
@@ -65,8 +65,8 @@ static bool answer(void *ctx, const struct host_call *call)
     return !v->has_raised && !v->has_ended;
 }
 
-/* Returns the arguments of the expression's function: the kernel's arguments, and the values of the frame. A tile is
- * passed by its address. */
+/* Returns the arguments of the function that computes the expression: the `nown` arguments of the kernel, and
+ * then the values of the frame's variables. A tile is passed by its address. */
 static uint64_t *arguments(const struct evaluation *v, int nown)
 {
     const struct func *f = v->x->func;
@@ -147,15 +147,15 @@ static void report_raised(const struct evaluation *v, const struct exception *x)
     diag_error(d, is_ours ? v->x->tree->loc : x->loc, ERR_exception, what.s);
 }
 
-/* Returns whether the exception ends the program. sys.exit() raises such an exception, as does the command `q` at a
- * prompt that the expression opened. */
+/* Returns whether the exception ends the program. Such an exception is raised by sys.exit(), and by the
+ * command `q` at a prompt that the expression opened. */
 static bool ends_program(struct eval *e, const struct exception *x)
 {
     return x->class && class_is_a(x->class, builtin_class(e, "SystemExit"));
 }
 
-/* Evaluates the expression by the function `way`. If the evaluation fails, appends the reason to `why` and returns
- * false. */
+/* Evaluates the expression with the function `way`. If the evaluation fails, appends the reason to `why` and
+ * returns false. */
 static bool attempt(struct evaluation *v, void way(struct evaluation *), struct text *why)
 {
     struct eval *e = v->eval;
@@ -205,8 +205,9 @@ static struct expression *expression_at(struct eval *e, const struct host_site *
     return x;
 }
 
-/* Returns whether Python may evaluate an expression that Triton's language does not allow. If the error is about the
- * truth value of a tile, returns false, because for Python every tile is true. */
+/* The evaluation as kernel code has failed. Returns whether the expression may be evaluated as Python
+ * instead. Returns false if the error is about the truth value of a tile, because for Python every tile is
+ * true. */
 static bool may_be_python(const struct evaluation *v)
 {
     return !v->is_launched && v->x->tree && v->refused != ERR_condition_tensor &&

@@ -14,7 +14,7 @@ enum {
     STEP_WORK = 16, /* a step's fixed work, which is added to the number of elements that the step computes */
     /* a loop that may wait for another program yields to other programs after this number of iterations */
     SPINS_AT_ONCE = 200,
-    SPINS_AGAIN = 2, /* replaces SPINS_AT_ONCE if the worker passed its token on at the last yield (run.c) */
+    SPINS_AGAIN = 2, /* the iterations until the next yield if the worker passed its token on (run.c) */
 };
 
 /* -- decoding -- */
@@ -36,8 +36,8 @@ struct decoder {
     VEC(struct shadowed) shadowed;
     int granule;
     bool waits, in_order;
-    /* the kernel calls the host. In such a kernel, no op is hoisted, because the debugger shows an op that makes a NaN
-     * at the last site before the op. */
+    /* The kernel calls the host. In such a kernel, no op is hoisted: if an op makes a NaN, the debugger stops
+     * at the last site before the op, and there is none before hoisted ops. */
     bool calls_host;
     /* in a reduction's region, the number of elements computed at once; otherwise 0 */
     int64_t region_width;
@@ -169,7 +169,7 @@ static struct step decode_op(struct decoder *d, const struct op *o)
         out[i] = slot_of(d, &o->results[i]);
     }
     step_function *run = interpreter_may_wrap(&d->addresses, o) ? step_address : interpreter_steps[o->code];
-    if (!run) /* the op exists only in IR of a later degree (ir.h), so step_unsupported reports it */
+    if (!run) /* the op exists only in IR of a later degree (ir.h): run step_unsupported, as for `convert` */
         run = interpreter_steps[OP_convert];
     struct step s = {
         .op = o, .run = run, .n = elems_of(o), .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
@@ -224,7 +224,7 @@ static const struct code *decode_block(struct decoder *d, const struct block *b)
     return c;
 }
 
-/* Assigns each float its range of shadows. */
+/* Assigns a range of frame.shadows to each slot of floats. */
 static void place_shadows(struct decoder *d, struct code *c)
 {
     uint32_t *at = NEW_ARRAY(d->arena, (int64_t)(d->frame_bytes / FRAME_ALIGN) + 1, uint32_t);

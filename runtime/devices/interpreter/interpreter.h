@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* interpreter.h: the interpreter, a device that executes traced tile IR on the CPU, and defines the semantics of
- * kernels. In reading order: interpreter.c (decoding, control flow), ops.c and memory.c (ops), run.c (threads),
- * overflow.c (overflowed addresses), trace.h, shadow.c, shadow_ops.c and origin.c (shadows of floats), debugger.c,
- * device.c.
+/* interpreter.h: the interpreter, a device that executes traced tile IR on the CPU, and defines the semantics
+ * of kernels. In reading order: interpreter.c (decoding, control flow), ops.c and memory.c (ops), run.c
+ * (threads), overflow.c (overflowed addresses), trace.h, shadow.c, shadow_ops.c and origin.c (shadows of
+ * floats), debugger.c and evaluate.c (the debugger), device.c.
  *
  *     traced func ──decode──► code: steps on slots of a frame ──run──► every program of the grid, on all cores
  *
- * A frame is the memory of one worker. Each value has a slot in the frame: an array of its elements as they are
- * represented in memory (an i1 is a byte, 0 or 1; a pointer has 8 bytes). A worker executes top-level ops that do not
- * depend on the program id, such as constants and ranges, only once for all its programs. */
+ * A worker is a thread that runs programs one after the other. A frame is the memory of one worker. Each
+ * value has a slot in the frame: an array of its elements as they are represented in memory (an i1 is a byte,
+ * 0 or 1; a pointer has 8 bytes). A worker executes top-level ops that do not depend on the program id, such
+ * as constants and ranges, only once for all its programs. */
 #ifndef NESO_RUNTIME_INTERPRETER_H
 #define NESO_RUNTIME_INTERPRETER_H
 
@@ -79,10 +80,11 @@ struct step {
     bool waits;     /* the step is a while loop that reads memory, so it may wait for another program's write */
 };
 #define SLOT_NONE ((size_t)-1)
+/* ORIGIN_any: the pointer may point into any buffer. ORIGIN_none: memory.c has not found an origin yet. */
 enum { FRAME_ALIGN = 64, ORIGIN_none = -2, ORIGIN_any = -1 };
 
-/* A decoded block. `hoisted` has the steps that do not depend on the program; only the kernel's outermost block has
- * such steps. */
+/* A decoded block. `hoisted` has the steps that each worker executes only once, because they do not depend on
+ * the program. Only the kernel's outermost block has such steps. */
 struct code {
     const struct step *steps;
     int nsteps;
@@ -108,7 +110,8 @@ struct code {
     int granule;          /* the size of the smallest element accessed */
     bool waits;           /* the kernel has a loop that may wait for memory to change (step.waits) */
     bool in_order;        /* programs must run one after the other, because they print or call the host */
-    /* shadow_at[slot / FRAME_ALIGN] is 1 + the index of the first shadow of the float in this slot; 0: no shadows */
+    /* shadow_at[slot / FRAME_ALIGN] is 1 + the index, in frame.shadows, of the first shadow of the floats in
+     * this slot; 0: the slot has no floats */
     const uint32_t *shadow_at;
     size_t nshadows;
 };
@@ -188,17 +191,18 @@ static inline bool frame_spend(struct frame *f, int64_t elems)
 }
 /* Stops the launch, and reports at the step's source position that the budget is exhausted. */
 _Noreturn void interpreter_stop(struct frame *f, const struct step *s);
-/* Allocates scratch memory for a step. interpreter_drop frees the memory that was allocated last. A step that fails
- * need not free its memory, because a worker frees all remaining memory when it ends. */
+/* Allocates scratch memory for a step; if there is no memory, stops the launch. interpreter_drop frees the
+ * block that was allocated last. A step that fails need not free its blocks, because a worker frees all
+ * remaining blocks when it ends. */
 void *interpreter_hold(struct frame *f, const struct step *s, size_t bytes);
 void interpreter_drop(struct frame *f);
 /* Computes the program id of program number i of the grid. */
 void interpreter_pid(const struct frame *f, long long i, int *pid);
-/* Returns whether a program with a lower number has failed. This program can then stop. */
+/* Returns whether a program with a lower number has failed. The program of f can then stop. */
 bool interpreter_is_over(const struct frame *f);
-/* Called after many iterations of a loop that reads memory: yields to the programs for which the loop may wait.
- * `counts` is true if the loop has changed its carried values since the last call. Returns true if the worker has kept
- * its token (run.c). */
+/* Called after many iterations of a loop that reads memory: lets other programs run, for which the loop may
+ * wait. `counts` is true if the loop has changed its carried values since the last call. Returns true if the
+ * worker has kept its token (run.c), and false if it passed the token on and got one again. */
 bool interpreter_wait(struct frame *f, const struct step *at, bool counts);
 
 /* -- ops.c -- */
@@ -212,19 +216,21 @@ void interpreter_value(char *out, size_t room, const struct type *t, const char 
 
 /* The elements that one op accesses. */
 struct interp_access {
-    const uint64_t *p;
-    const char *mask; /* the mask; NULL: all elements are accessed */
+    const uint64_t *p; /* the addresses of the elements */
+    const char *mask; /* NULL: all elements are accessed */
     int64_t n;
     uint64_t bytes; /* the size of an element */
     const struct cpu_buffer *home; /* the buffer of the element that was checked last */
 };
 
 step_function step_load, step_store, step_atomic;
+/* Returns the number of the parameter from which the pointer is computed; ORIGIN_any if there is not exactly
+ * one. */
 int interpreter_origin(struct arena *a, const struct value *pointer);
 /* Formats the indices of element i of a tile for a report: "element (1, 2) of the tile". */
 void interpreter_element(char *out, size_t room, const struct type *t, int64_t i);
-/* Describes an address that step s accesses, for a report. The text gives the index of the address in buffer b: "index
- * 12, [3, 0], of 'x_ptr', which is float32[3, 4]". */
+/* Describes address `at` for a report. Step s accesses `bytes` bytes there. The text gives the index of the
+ * address in buffer b: "index 12, [3, 0], of 'x_ptr', which is float32[3, 4]". */
 void interpreter_place(const struct frame *f, const struct step *s, const struct cpu_buffer *b, uint64_t at,
                        uint64_t bytes, char *out, size_t room);
 
@@ -236,16 +242,19 @@ struct shadow *shadows_in(const struct frame *f, size_t slot);
 void shadow_step(struct frame *f, const struct step *s);
 /* Called after a step was executed. If the step has made a NaN, calls the host (neso's debugger). Needs no shadows. */
 void shadow_find_nan(struct frame *f, const struct step *s);
-/* Copies shadows between slots, as copy_operands copies values. */
+/* Copies the shadows of elems[k] floats from slot from[k] to slot to[k], for k < n, as if all shadows were
+ * read before the first is written. */
 void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const int64_t *elems, int n);
-/* These functions check and record the shadows of floats. shadow_store and shadow_load are called before a step stores
- * or loads `run` elements, beginning with element i. shadow_atomic is called after an atomic on element i. */
+/* These functions check and record the shadows of floats that a step stores, loads or changes. shadow_store
+ * and shadow_load are called before the step stores or loads `run` elements, beginning with element i.
+ * shadow_atomic is called after the step's atomic on element i. */
 void shadow_store(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void shadow_load(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i, uint64_t old, uint64_t stored);
 /* Copies elements of an operand to a result of the given shape. stride[d] is the distance in the operand, in elements,
- * between neighbours in dimension d of the result. */
+ * between two elements that are neighbours in dimension d of the result. */
 void interpreter_strided(char *out, const char *in, size_t bytes, int rank, const int *shape, const int64_t *stride);
+/* Sets stride[d] to the distance in elements between neighbours in dimension d of a row-major tile. */
 void interpreter_strides(const struct type *t, int64_t *stride);
 void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner);
 
@@ -257,17 +266,20 @@ double shadow_scale(const struct shadow *x, int64_t n); /* the largest finite |x
 
 /* -- origin.c -- */
 
-/* Explains how element i of a step's result was computed from tensors: writes one line per op. */
+/* Writes an explanation to `out`, one line per op: how element i of a step's result was computed from
+ * tensors. */
 void interpreter_explain(struct frame *f, const struct step *s, int64_t i, char *out, size_t room);
 
 /* -- overflow.c -- */
 
 /* Marks the values from which addresses in block b are computed. */
 void interpreter_mark_addresses(struct map *marked, const struct block *b);
+/* Returns whether the op is i32 arithmetic with a marked result. */
 bool interpreter_may_wrap(const struct map *marked, const struct op *o);
 /* Returns whether the arithmetic of step s, an op on i32 that was just executed, has overflowed. */
 bool interpreter_wraps(const struct frame *f, const struct step *s);
-/* Computes each accessed address again, without overflow. If an address differs, stops the launch with a report. */
+/* Called before a step accesses the addresses p. Computes each address again, without overflow. If an address
+ * differs, stops the launch with a report. */
 void interpreter_check_wraps(struct frame *f, const struct step *s, const uint64_t *p, const char *mask);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.c: executes loads, stores and atomics. Every address is checked before it is used.
  *
- *     x_ptr + offsets  ─► decoding finds that the origin is parameter x_ptr  ─► must be inside x_ptr's tensor,
- *                                                                                 even if another tensor is there
+ *     x_ptr + offsets  ─► decoding finds that the origin is parameter x_ptr
+ *                      ─► each address must be in x_ptr's tensor; an address in another tensor is an error
  *
  * A pointer that may be computed from several parameters, or from a loaded number, may point into any tensor. */
 #include "runtime/devices/interpreter/interpreter.h"
@@ -83,9 +83,9 @@ int interpreter_origin(struct arena *a, const struct value *pointer)
 
 /* -- bounds -- */
 
-/* Returns the only buffer in which an access at `at` is valid; NULL if there is none. If the parameter from which the
- * pointer was computed is known, this is the parameter's buffer. Otherwise, it is the last buffer that begins at or
- * below `at`. The caller checks the bounds. */
+/* Returns the only buffer in which an access at `at` can be valid; NULL if there is none. If the parameter
+ * from which the pointer was computed is known (s->origin), returns the parameter's buffer. Otherwise,
+ * returns the last buffer that begins at or below `at`. The caller checks the bounds. */
 static const struct cpu_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)
 {
     const struct cpu_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
@@ -393,8 +393,8 @@ static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
     return flushed(rmw, t, result);
 }
 
-/* Performs an atomic by a compare-and-swap loop, and returns the old value. cmp is the value with which an atomic_cas
- * compares; NULL for an atomic_rmw. */
+/* Performs an atomic in a compare-and-swap loop, and returns the old value. cmp is the value with which an
+ * atomic_cas compares; NULL for an atomic_rmw. Sets *changed if the memory changes. */
 static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, const uint64_t *cmp,
                          uint64_t x, bool *changed)
 {
@@ -423,8 +423,8 @@ static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, c
     }
 }
 
-/* Returns whether the race detector must record an acquire or a release for the atomic: its memory order is neither
- * `relaxed` nor `but`. The caller passes `release` as `but` for an acquire, and `acquire` for a release. */
+/* Returns whether the race detector must record an acquire for the atomic (`but` is SEM_release), or a
+ * release (`but` is SEM_acquire). It must, unless the atomic's memory order is `relaxed` or `but`. */
 static bool orders(const struct frame *f, const struct step *s, enum sem but)
 {
     enum sem sem = (enum sem)op_int(s->op, ATTR_sem);

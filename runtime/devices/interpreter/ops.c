@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ops.c: executes ops on the slots of a frame; control flow is in interpreter.c, arithmetic on elements in
- * ir/scalar.c. The step functions are in the order of the op families in ops.h; the table at the end maps each op to
- * its step function. */
+/* ops.c: executes ops on the slots of a frame, except control flow (interpreter.c) and memory ops (memory.c).
+ * ir/scalar.c computes the elements. The step functions are in the order of the op families in ops.h; the
+ * table at the end maps each op to its step function. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -218,12 +218,14 @@ static const struct step *run_region(struct frame *f, const struct code *body, i
     return &body->steps[body->nsteps - 1];
 }
 
+/* Copies of the operands of a reduction or scan in scratch memory. The region combines pairs of their
+ * elements. */
 struct pairs {
     const struct step *s;
     const struct code *body;
     int n;                     /* the number of operands */
     char *x[16];               /* the operands' elements, which are combined in place */
-    struct shadow *shadow[16]; /* the shadows of x[k]; NULL: no shadows */
+    struct shadow *shadow[16]; /* shadow[k]: the shadows of x[k]; NULL: no shadows */
     size_t bytes[16];
     int nheld; /* the number of blocks of scratch memory that the pairs use */
 };
@@ -303,8 +305,8 @@ static struct pairs open_pairs(struct frame *f, const struct step *s)
     return p;
 }
 
-/* Reduces as a tree: combines x[0..h) with x[h..2h), for h = n/2, n/4, .... Executes the region once per level, or, if
- * the region has control flow, once per pair of elements. */
+/* Reduces the n elements x along the axis as a tree: combines x[0..h) with x[h..2h), for h = n/2, n/4, ...,
+ * 1. Executes the region once per level, or, if the region has control flow, once per pair of elements. */
 static void step_reduce(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -325,7 +327,8 @@ static void step_reduce(struct frame *f, const struct step *s)
     close_pairs(f, &p);
 }
 
-/* Scans element by element in the order of the axis. The accumulators are the region's first arguments. */
+/* Scans element by element along the axis. The region's first arguments are the accumulators: the results of
+ * the previous element. */
 static void step_scan(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -393,15 +396,15 @@ static void widen(double *out, const char *in, enum dtype t, int64_t n)
 }
 
 /* Spends budget for one row of a product: MULTIPLY_ADDS multiply-adds cost as much as one element. Returns false if the
- * budget is exhausted, which the next step then reports. */
+ * budget is exhausted. The caller then stops, and the next step reports the error. */
 static bool spend_row(struct frame *f, int64_t n, int64_t k)
 {
     enum { MULTIPLY_ADDS = 8 };
     return frame_spend(f, n * k / MULTIPLY_ADDS);
 }
 
-/* Computes one product of the batch. Products of f64 are accumulated in f64, and products of other floats in f32.
- * Integers wrap. */
+/* Each of these functions multiplies two matrices of the batch, and adds the product to acc. Products of f64
+ * are accumulated in f64, and products of other floats in f32. Integers wrap. */
 static void dot_rows(struct frame *f, float *acc, const double *a, const double *b, int64_t m, int64_t n,
                      int64_t k)
 {
@@ -557,8 +560,8 @@ static void step_print(struct frame *f, const struct step *s)
     }
 }
 
-/* Calls the host at site `s`. If the reason is that an op has made a NaN, `born` is this op, and `text` explains the
- * NaN; otherwise, both are NULL. */
+/* Calls the host for the host_call `s`. If the reason is that an op has made a NaN, `born` is this op, and
+ * `text` explains the NaN; otherwise, both are NULL. */
 static void call_host(struct frame *f, const struct step *s, const struct op *born, const char *text)
 {
     const struct interp_launch *l = f->launch;
@@ -616,8 +619,8 @@ static void step_nothing(struct frame *f, const struct step *s)
     (void)s;
 }
 
-/* The step function of all ops without an entry in the table below. These ops exist only in IR of a later degree
- * (ir.h). */
+/* The step function of `convert`, and of all ops without an entry in the table below. These ops exist only in
+ * IR of a later degree (ir.h). */
 static void step_unsupported(struct frame *f, const struct step *s)
 {
     interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[s->op->code].name);

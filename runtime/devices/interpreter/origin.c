@@ -7,7 +7,7 @@
  *                     line 9: index 3 of 'x', which is float32[8], is 90.5
  *
  * If an op has several operands, the path continues with the operand that best explains the result: a divisor that is
- * 0, else a NaN, else an infinity, else the operand with the largest magnitude. */
+ * 0; if there is none, a NaN; then an infinity; then the operand with the largest magnitude. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>
@@ -257,7 +257,7 @@ static void put_load(struct path *p, const struct value *v, int64_t i)
     put(p, text);
 }
 
-/* Returns whether element i has the same bits in the values x and y. */
+/* Returns whether the values x and y have the same bits in element i. */
 static bool is_same(const struct path *p, const struct value *x, const struct value *y, int64_t i)
 {
     const char *a = slot(p, x), *b = slot(p, y);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* overflow.c: finds accesses to addresses that are wrong because 32-bit arithmetic overflowed.
  *
- *     row = pid * 40000                    overflows; this is an error only if an access uses the address:
- *     x = tl.load(x_ptr + row + cols, m)   the addresses of enabled elements are recomputed without overflow
+ *     row = pid * 40000                    overflows: an error only if an access uses the address
+ *     x = tl.load(x_ptr + row + cols, m)   recomputes the addresses of enabled elements without overflow
  *
  * Decoding marks the additions, subtractions, negations, multiplications and left shifts in i32 from which addresses
  * are computed. The steps of these ops record in f->wrapped whether an overflow has happened, which costs almost no
@@ -127,7 +127,7 @@ static wide read_elem(const struct frame *f, const struct value *v, int64_t i)
     return type_elem_bits(v->type) == 1 ? x : (int64_t)((uint64_t)x << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 
-/* For broadcast and trans: returns the index of that element of the operand which becomes element i of the result. */
+/* Returns the index of the operand's element that a broadcast or trans copies to element i of its result. */
 static int64_t strided_source(const struct op *o, int64_t i)
 {
     const struct type *from = op_opnd(o, 0)->type, *to = o->results[0].type;

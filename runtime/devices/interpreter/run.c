@@ -9,8 +9,9 @@
  *
  * A worker runs while it has a token. There is one token while races are checked, or if programs run one after the
  * other; otherwise, there is one token for each core. If a program spins in a loop that reads memory, its worker
- * passes the token to a new worker, which starts the next program; if all programs have started, it passes the token
- * to the worker that has waited longest. If all workers spin and memory does not change, run.c reports a deadlock. */
+ * passes the token to a new worker, which starts the next program. If all programs have started, the worker
+ * passes the token to the worker that has waited longest for one. If all workers spin and memory does not
+ * change, run.c reports a deadlock. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <limits.h>
@@ -44,11 +45,11 @@ struct worker {
     struct worker *next_waiting; /* the next in the list of workers that wait for a token */
     pthread_cond_t token;
     bool has_token;
-    const struct step *spins_at;
+    const struct step *spins_at; /* the loop in which the worker has waited last; NULL: it has not waited */
     unsigned rounds;
     long long generation; /* the value of interp_shared.generation for which the following fields are valid */
-    int patience_used;
-    bool in_vain;
+    int patience_used;    /* the number of waits, as PATIENCE counts them */
+    bool in_vain;         /* the worker counts as deadlocked */
 };
 
 struct interp_shared {
@@ -57,14 +58,15 @@ struct interp_shared {
     const struct cpu_buffer **homes;
     long long next, total; /* next: the number of the next program to start */
     atomic_llong failed;   /* the lowest number of a failed program; programs with higher numbers can stop */
-    pthread_mutex_t lock;  /* protects all fields below, the report and the output */
+    pthread_mutex_t lock;  /* protects `next`, all fields below, the report and the output */
     int tokens;            /* the number of workers that may run at once */
     struct race *race;     /* the race detector; NULL: the check for races has ended */
     long long work;        /* the number of elements computed during the check for races */
     struct worker *workers, *first_waiting, *last_waiting;
     int nworkers, nthreads;
     pthread_t threads[THREADS_MOST];
-    long long generation; /* increases when memory changes, and when all workers begin to count anew */
+    long long generation; /* increases when memory changes, and when all workers begin to count waits anew */
+    /* the number of workers that count as deadlocked, and how often all did so since memory last changed */
     int nin_vain, confirmations;
 };
 
@@ -177,7 +179,7 @@ void interpreter_drop(struct frame *f)
 
 static void *work(void *shared);
 
-/* Starts a worker and gives it a token. */
+/* Starts a worker, which begins with a token. Returns false if no thread can be started. */
 static bool start_worker(struct interp_shared *s)
 {
     pthread_attr_t attr;
@@ -245,8 +247,8 @@ static long long spread(const struct interp_launch *l, long long i, long long n)
     return n == total ? i : i * (total / n) + i * (total % n) / n;
 }
 
-/* Assigns the next programs, *first to *end - 1, to a worker. Returns false if no program is left, or if every program
- * that is left has a higher number than a failed program. */
+/* Assigns the next programs to a worker: numbers *first to *end - 1 of the programs to run (spread). Returns
+ * false if no program is left, or if every program that is left has a higher number than a failed program. */
 static bool take(struct interp_shared *s, struct frame *f, long long *first, long long *end)
 {
     pthread_mutex_lock(&s->lock);
@@ -374,8 +376,8 @@ static void *work(void *shared)
 
 /* -- programs that wait for each other -- */
 
-/* Reports a deadlock: every worker spins, but memory does not change. The report names the lowest-numbered program of
- * those that spin. */
+/* Reports a deadlock: every worker spins, but memory does not change. Of the programs that spin, the report
+ * names the one with the lowest number. */
 static void report_deadlock(struct interp_shared *s)
 {
     struct worker *lowest = s->workers;

@@ -72,9 +72,10 @@ const struct trace_cell *trace_cell_at(const struct float_trace *t, uint64_t at)
     return c && c->at ? c : NULL;
 }
 
-/* Records that element `lane` of a tile was stored, or, if `lane` is ATOMIC_LANE, that an atomic stored an element. If
- * two elements with different bits are stored to one address without a barrier in between, and neither by an atomic,
- * the result of the launch is uncertain, because different threads may store them in any order. */
+/* Records that element `lane` of a tile was stored, or, if `lane` is ATOMIC_LANE, that an atomic stored an
+ * element. The launch becomes uncertain if two elements with different bits are stored to one address without
+ * a barrier in between, and no atomic stored either of them, because different threads may store them in any
+ * order. */
 enum { ATOMIC_LANE = -1 };
 static void keep(struct float_trace *t, struct loc loc, uint64_t at, int32_t lane, enum dtype dtype,
                  const struct shadow *x, uint64_t bits)
@@ -125,10 +126,9 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
 
 /* -- stores -- */
 
-/* Returns how many low bits of a value with this shadow are wrong: log2 of the distance between the value and
- * x->exact, in units in the last place. The unit is the last place of a number of magnitude `scale` in type t. If
- * x->precision has fewer bits than t, the unit is the last place in x->precision bits. Returns 64 if x->exact is
- * finite but the value is not. */
+/* Returns how many low bits of a value with shadow x are wrong: log2 of the distance between the value and
+ * x->exact, in units in the last place. One unit is the last place of a number of magnitude `scale` in type
+ * t, or in x->precision bits if t has more bits. Returns 64 if x->exact is finite but the value is not. */
 static double lost_bits(enum dtype t, double value, const struct shadow *x, double scale)
 {
     if (isnan(value) || isinf(value))

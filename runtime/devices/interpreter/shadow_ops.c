@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* shadow_ops.c: computes the shadows of results (trace.h) after the interpreter has computed the values.
  *
- *     %z = mul %x, %y      exact = exact(x) exact(y)
+ *     %z = mul %x, %y      exact = exact(x) * exact(y)
  *                          err   = |x| err(y) + |y| err(x) + err(x) err(y)
  *                                  + half a unit in z's last place, if the product is not exact
  *
@@ -42,7 +42,7 @@ static void doubt(struct frame *f, const struct step *s)
 
 /* -- errors -- */
 
-/* Returns the product of an error and |x|. The product is 0 if one factor is 0, even if the other factor is an inf. */
+/* Returns the product of an error and |x|; 0 if one factor is 0, even if the other factor is an inf. */
 static double scaled(double err, double x)
 {
     return err == 0 || x == 0 ? 0 : err * fabs(x);
@@ -187,8 +187,8 @@ static uint8_t least_precision(const struct shadow *x, int n)
     return p;
 }
 
-/* Returns the shadow of element i of the result of step s, whose operands and result have one float type; r is the
- * element's value. */
+/* Returns the shadow of element i of the result of step s; r is the element's value. All operands and the
+ * result must have the same float type. */
 static struct shadow arithmetic(const struct frame *f, const struct step *s, int64_t i, double r)
 {
     const struct op *o = s->op;
@@ -218,8 +218,9 @@ static struct shadow arithmetic(const struct frame *f, const struct step *s, int
     return out;
 }
 
-/* Returns the error of r, whose shadow is x: usually x->err. Returns INFINITY if x->err is NaN, if r is finite but
- * another valid result could be an inf, or if r is an inf but another valid result could be finite. */
+/* Returns the error of r, whose shadow is x. Usually, this is x->err. Returns INFINITY in three cases: x->err
+ * is NaN; r is finite, but another valid result could be an inf; r is an inf, but another valid result could
+ * be finite. */
 static double bounded(enum dtype t, const struct shadow *x, double r)
 {
     if (isnan(x->err))
@@ -283,8 +284,8 @@ static uint32_t birth_of(struct frame *f, const struct step *s, int64_t i)
     return (uint32_t)t->nbirths;
 }
 
-/* Sets *any_inf and *any_nan if the operand of a reduction or scan has an inf or a NaN in the same line as element i of
- * the result: at the same indices in all dimensions but the axis. */
+/* Sets *any_inf or *any_nan if the operand of a reduction or scan has an inf or a NaN among the elements that
+ * have the same indices as element i of the result in all dimensions except the axis. */
 static void look_along(const struct frame *f, const struct step *s, int64_t i, bool *any_inf, bool *any_nan)
 {
     int64_t outer, along, inner;
@@ -297,9 +298,9 @@ static void look_along(const struct frame *f, const struct step *s, int64_t i, b
     }
 }
 
-/* Returns whether this step is the origin of r, a NaN or inf that has no birth yet. In general, a step is the origin
- * of a NaN if no operand is a NaN. It is the origin of an inf if no operand is an inf or a NaN. A dot is always the
- * origin. A load is the origin only of a NaN. Ops of family create, selects and bitcasts are never the origin. */
+/* Element i of the step's result is r, a NaN or inf. Returns whether the step has made r. In general, a step
+ * makes a NaN if no operand is a NaN, and an inf if no operand is an inf or a NaN. A dot always makes r. A
+ * load makes r only if r is a NaN. Ops of family create, selects and bitcasts never make r. */
 static bool is_born(const struct frame *f, const struct step *s, int64_t i, double r)
 {
     bool any_inf = false, any_nan = false, folds = s->op->code == OP_reduce || s->op->code == OP_scan;
@@ -320,8 +321,8 @@ static bool is_born(const struct frame *f, const struct step *s, int64_t i, doub
     return isnan(r) ? !any_nan : !any_inf && !any_nan;
 }
 
-/* Sets the birth of each element whose NaN, inf or loss of precision began at this op. Removes the births of elements
- * without NaN, inf and loss of precision. */
+/* Sets the birth of each element whose NaN, inf or loss of precision began at this op. Removes the birth of
+ * each element that has none of these. */
 static void mark_births(struct frame *f, const struct step *s, struct shadow *out, int64_t n)
 {
     struct float_trace *t = f->launch->trace;
@@ -407,9 +408,10 @@ static int lowest_bit(double x)
     return (e ? e : 1) - 1075 + __builtin_ctzll(e ? fraction | UINT64_C(1) << 52 : fraction);
 }
 
-/* Returns a bound of the rounding error of a sum of n numbers whose magnitudes sum up to `magnitude`, in an accumulator
- * of `bits` bits. All numbers are multiples of 2^lowest. The bound is 0 if the accumulator can represent all multiples
- * of 2^lowest up to `magnitude`, so that every partial sum is exact. */
+/* Returns a bound of the rounding error of a sum of n numbers in an accumulator of `bits` bits. The absolute
+ * values of the numbers add up to `magnitude`, and all numbers are multiples of 2^lowest. The bound is 0 if
+ * the accumulator can represent all multiples of 2^lowest up to `magnitude`, because every partial sum is
+ * then exact. */
 static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int lowest)
 {
     enum { DEPTH = 256 };
@@ -478,8 +480,8 @@ static double magnitude_along(const struct frame *f, const struct step *s, int k
     return sum;
 }
 
-/* Increases the errors of the results of a reduction or scan that is not a sum: in another order, each execution of
- * the region may round differently. */
+/* Increases the errors of the results of a reduction or scan that is not a sum, because each execution of the
+ * region may round differently in another order. */
 static void widen_errors(const struct frame *f, const struct step *s, int64_t along)
 {
     for (int k = 0; k < s->nout; k++) {
@@ -549,7 +551,7 @@ static int dot_bits(enum dtype in, enum dtype out)
     return in == DT_f8e4 || in == DT_f8e5 ? FP8_BITS : trace_format(out)->bits;
 }
 
-/* Tensor cores align summands by the magnitudes of the products. Returns this magnitude for the product a b. A
+/* Returns the magnitude of the product a b by which tensor cores align the product with other summands. A
  * subnormal factor counts as the least normal number, `least`. */
 static double aligned(double a, double b, double least)
 {
@@ -673,9 +675,10 @@ static void shadow_dot(struct frame *f, const struct step *s)
     }
 }
 
-/* Returns the error that element i of this add has in addition to the rounding error of an add. Returns 0 if no
- * summand is a dot's result. If a summand is a dot's result, the compiler may use the other summand as the dot's
- * accumulator. A tensor core then adds this summand together with the dot's products, and rounds differently. */
+/* Returns the error that element i of this add has in addition to the rounding error of an add. If a summand
+ * is a dot's result, the compiler may use the other summand as the dot's accumulator. A tensor core then adds
+ * the other summand together with the dot's products, and rounds differently. If no summand is a dot's
+ * result, returns 0. */
 static double dot_sum_error(const struct frame *f, const struct step *s, int64_t i)
 {
     double err = 0;
@@ -707,7 +710,7 @@ static void check_decision(struct frame *f, const struct step *s)
     for (int64_t i = 0; x && i < step_elems(f, s); i++) {
         double a = number(op_opnd(o, 0), step_in(f, s, 0), i), err = x[i].err + (y ? y[i].err : 0);
         if (compares && f->width && (isnan(a) || isnan(number(op_opnd(o, 1), step_in(f, s, 1), i))))
-            doubt(f, s); /* the order determines which of several NaNs an argmax selects */
+            doubt(f, s); /* which of several NaNs an argmax selects depends on the order */
         if (err == 0)
             continue;
         if (converts ? o->code == OP_bitcast || trunc(a - err) != trunc(a + err)

@@ -2,15 +2,16 @@
 /* trace.h: shadows of floats. A shadow is the additional information that the interpreter keeps about a float.
  *
  *     value 0.0625    exact 0.06249987       the result in f64, without the intermediate roundings
- *                     err   3e-8             a bound of the distance between the value and a result of another order or rounding
+ *                     err   3e-8             a bound of the distance to results of another order or rounding
  *                     birth 2                the op at which a NaN, an inf or a loss of precision began
  *
  * A launch with a struct float_trace runs on one thread. The kinds of traces are:
  *
  *     nan          a store of a NaN or inf that an op has made, or of a NaN that was loaded, ends the launch
- *     precision    counts the stores of results that have lost more than `bits` bits, for each op at which a loss began
- *     error records errors; the caller compares the results with the results of another device, with the tolerance
- *     `err` */
+ *     precision    for each op at which a loss of precision began, counts the stores of results that have
+ *                  lost more than `bits` bits
+ *     error        records `err` of each stored float; the caller compares the results with the results of
+ *                  another device, with the tolerance `err` */
 #ifndef NESO_RUNTIME_TRACE_H
 #define NESO_RUNTIME_TRACE_H
 
@@ -18,18 +19,19 @@
 
 struct shadow {
     double exact, err;
-    uint32_t birth;    /* the number of a birth, from 1; 0: none */
+    uint32_t birth;    /* 1 + the index in float_trace.births; 0: the value has no birth */
     /* the least number of significant bits to which the program has explicitly rounded the value; 0: never rounded */
     uint8_t precision;
-    /* For a dot's result, in a trace of kind `error`: the absolute values of its terms sum up to less than 2^magnitude,
-     * and all terms are multiples of 2^lowest. */
+    /* For a dot's result, in a trace of kind `error`: the absolute values of the summed terms add up to less
+     * than 2^magnitude, and all terms are multiples of 2^lowest. */
     int8_t magnitude;
     int16_t lowest;
 };
 
 enum trace_kind { TRACE_nan = 1, TRACE_precision, TRACE_error };
 
-/* An op at which NaNs, infs or losses of precision began. `count` is the number of stored values with such a loss. */
+/* A birth: an op at which NaNs, infs or losses of precision began. `count` is the number of stored values
+ * whose loss of precision began at this op. `text` explains one such value. */
 struct trace_birth {
     const struct op *op;
     int pid[3];
@@ -44,7 +46,7 @@ struct trace_cell {
     struct shadow shadow;
     uint64_t bits;
     uint32_t store; /* the value of nstores at the store */
-    int32_t lane;   /* the element of the stored tile; -1: an atomic */
+    int32_t lane;   /* the index of the element in the stored tile; -1: an atomic stored it */
     enum dtype dtype;
 };
 

@@ -2,9 +2,10 @@
 /* bases.c: defines, in C, the base classes of two classes of triton.runtime.jit. The base classes speed up the calls
  * that a launch makes:
  *
- *     kernel[grid]          Indexed, of JITFunction: no Python function is called if the kernel has a Dispatch
- *     triton.cdiv(n, 128)   Folded, of ConstexprFunction: calls `fn`, without Python code of neso, on plain numbers and
- *                           strings */
+ *     kernel[grid]          Indexed, the base of JITFunction: calls no Python function if the kernel has a
+ *                           Dispatch
+ *     triton.cdiv(n, 128)   Folded, the base of ConstexprFunction: if all arguments are plain numbers and
+ *                           strings, calls `fn` directly, without Python code of neso */
 #include "runtime/python/neso/extension/launch.h"
 
 static PyObject *word_dispatch, *word_run, *word_at, *word_fn, *word_call;

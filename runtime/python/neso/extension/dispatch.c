@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* dispatch.c: launches kernel[grid](arguments) without executing Python code if an equal call was made before.
  *
- *     arguments ─► a slot for each parameter ─► a key (key.h): what Triton specializes on
+ *     arguments ─► a slot for each parameter ─► a key (key.h): the properties on which Triton specializes
  *               ─► table ─► values ─► neso_launch
  *
- * Unusual calls (hooks, a first call, a wrong argument) go to `slow`, which is JITFunction.run;
- * `remember` then adds the compiled kernel to the table. Calls with different keys in Triton also have different keys
- * here, so a hit is always the kernel that `slow` would have chosen. */
+ * If a key is new, or if a call is unusual (hooks, a wrong argument), the Python function `slow` makes the
+ * call, by JITFunction or an autotuner. After a new key, `remember` then adds the compiled kernel to the
+ * table. Calls with different keys in Triton also have different keys here. So if the table has the key, it
+ * has the kernel that `slow` would choose. */
 #include "runtime/python/neso/extension/key.h"
 
 #include <stddef.h>
@@ -27,10 +28,10 @@ enum held {
     GET_DEVICE,
     GET_STREAM,
     WATCHED, /* a tuple of lists of hooks: if one is not empty, the call goes to `slow` */
-    ENVIRON, /* the dictionary below os.environ, or None */
+    ENVIRON, /* the dictionary inside os.environ, or None */
     DEBUG,   /* the key of TRITON_DEBUG in ENVIRON */
     RUN,     /* JITFunction.run: if a program has replaced it, kernel[grid] calls the replacement */
-    GLOBALS, /* a tuple of (dictionary, name, value) */
+    GLOBALS, /* the global variables that kernels read: a tuple of (dictionary, name, value) */
     HELD
 };
 
@@ -40,7 +41,8 @@ struct entry {
     uint64_t *words;
     PyObject *kept;   /* a tuple of the objects whose addresses are in the key's words */
     PyObject *kernel; /* the compiled kernel, which a launch returns */
-    /* for a call through an autotuner: (the autotuner, its configuration, parameters that it sets); else NULL */
+    /* for a call through an autotuner: (the autotuner, the chosen configuration, the parameters that the
+     * configuration sets); else NULL */
     PyObject *chosen;
     struct plan plan;
 };
@@ -76,14 +78,14 @@ struct call {
 enum { SPARE_MOST = 8 };
 
 static PyObject *dispatch_class, *bound_class, *word_best_config;
-/* The memory of freed `struct bound` objects (the values of the expression kernel[grid]). New objects reuse this
- * memory. Python's lock guards this list. */
+/* The memory of freed objects of type `struct bound`, the values of the expression kernel[grid]. New objects
+ * reuse this memory. Python's global lock guards this list. */
 static struct bound *spare[SPARE_MOST];
 static int nspare;
 
 /* -- slots -- */
 
-/* Returns the number of the parameter with this name, -1 if there is none. */
+/* Returns the number of the parameter with this name; -1 if there is none. */
 static int find_name(const struct dispatch *d, PyObject *name)
 {
     int i = 0;
@@ -95,8 +97,8 @@ static int find_name(const struct dispatch *d, PyObject *name)
     return i < d->nparams ? i : -1;
 }
 
-/* Returns the parameter number of each keyword of a call. Calls from one place in a program have the same tuple of
- * keywords. */
+/* Returns the parameter number of each keyword of a call. Calls from one place in a program have the same
+ * tuple of keywords, so the result for the last tuple is kept. */
 static const int8_t *find_names(struct dispatch *d, const struct given *g)
 {
     if (g->keywords && g->keywords == d->last.names)
@@ -110,7 +112,8 @@ static const int8_t *find_names(struct dispatch *d, const struct given *g)
     return d->last.slots;
 }
 
-/* Puts arguments into slots; other keywords are options, and part of the key. */
+/* Puts the arguments into the slots of their parameters. A keyword that names no parameter is an option, and
+ * becomes part of the key. Returns 0 if the arguments do not match the parameters. */
 static int fill_slots(struct call *c, const struct given *g)
 {
     struct dispatch *d = c->d;
@@ -167,8 +170,8 @@ static int make_key(struct call *c, const struct given *g)
     return !c->key.is_full;
 }
 
-/* Collects the arguments of a call that Python passes as a tuple and a dictionary. Returns false if there are too
- * many arguments. */
+/* Sets g to the arguments of a call that Python passes as a tuple and a dictionary. `room` has space for
+ * PARAMS_MOST positional arguments. Returns 0 if there are too many arguments. */
 static int given_of(struct given *g, PyObject **room, PyObject *args, PyObject *kwargs)
 {
     Py_ssize_t n = PyTuple_Size(args), at = 0;
@@ -261,8 +264,8 @@ static PyObject *kept_tuple(const struct key *k)
     return t;
 }
 
-/* Adds an entry for the kernel that `slow` has compiled: `found` is (address of neso_launch, kernel's address, plan).
- * */
+/* Adds an entry for the kernel that `slow` has compiled. `found` is the tuple that the Python function
+ * `remember` returned (see the C function remember). On a failure, returns 0 with an exception set. */
 static int enter(struct dispatch *d, const struct key *k, PyObject *kernel, PyObject *found)
 {
     struct entry *e = calloc(1, sizeof *e);
@@ -292,8 +295,8 @@ static int enter(struct dispatch *d, const struct key *k, PyObject *kernel, PyOb
 
 /* -- calls -- */
 
-/* Returns whether TRITON_DEBUG is set to a value other than "" and "0". Reads the dictionary of os.environ. If the
- * environment is large, this takes a tenth of the time of getenv. */
+/* Returns whether TRITON_DEBUG is set to a value other than "" and "0". If possible, reads the dictionary
+ * inside os.environ: if the environment is large, this takes a tenth of the time of getenv. */
 static int is_debugging(const struct dispatch *d)
 {
     const char *word = NULL;
@@ -335,8 +338,9 @@ static PyObject *bound_arguments(const struct call *c)
     return named;
 }
 
-/* Reads the grid's extents. If the grid is a function, calls it with the arguments by name; `more` has further
- * arguments, or is NULL. */
+/* Reads the grid's extents. If the grid is a function, calls it with a dictionary of the arguments by name,
+ * to which it adds the dictionary `more` if this is not NULL. On a failure, returns 0 with an exception
+ * set. */
 static int read_grid(const struct call *c, PyObject *grid, PyObject *more, uint32_t extents[3])
 {
     PyObject *made = NULL;
@@ -407,7 +411,7 @@ static PyObject *launch(struct call *c, struct entry *e, PyObject *grid)
     return NULL;
 }
 
-/* Adds the types of arrays to d->tensor_types, by which the next call recognizes arrays. */
+/* Adds types of arrays to d->tensor_types, so that the next call recognizes arrays of these types. */
 static void note_types(struct dispatch *d, PyObject *types)
 {
     for (Py_ssize_t i = 0; i < PyTuple_Size(types) && d->ntypes < TENSOR_TYPES_MOST; i++) {
@@ -422,8 +426,10 @@ static void note_types(struct dispatch *d, PyObject *types)
     }
 }
 
-/* Calls the Python function `remember` after a slow call. If it returns (launch, kernel, plan, globals, types), adds
- * an entry for the kernel. For an autotuner, the tuple also has the entry's `chosen`. */
+/* Calls the Python function `remember` after a slow call. It returns None if only Python can launch the
+ * kernel. Otherwise it returns the tuple (address of neso_launch, address of the kernel, plan entries,
+ * globals, types of arrays), and for an autotuner also the entry's `chosen`; the kernel then gets an entry.
+ * On a failure, returns 0 with an exception set. */
 static int remember(struct dispatch *d, PyObject *kernel, PyObject *args, PyObject *kwargs)
 {
     PyObject *found = PyObject_CallFunctionObjArgs(d->held[REMEMBER], kernel, args, kwargs, NULL);
@@ -446,7 +452,7 @@ static int remember(struct dispatch *d, PyObject *kernel, PyObject *args, PyObje
     return good;
 }
 
-/* Makes the call in Python; if `may_keep`, adds an entry for the kernel. */
+/* Makes the call in Python by `slow`; if `may_keep`, adds an entry for the kernel. */
 static PyObject *call_slow(struct bound *b, PyObject *args, PyObject *kwargs, int may_keep)
 {
     struct dispatch *d = (struct dispatch *)b->dispatch;
@@ -460,8 +466,8 @@ static PyObject *call_slow(struct bound *b, PyObject *args, PyObject *kwargs, in
 
 enum outcome { LAUNCHED, NEW_KEY, UNUSUAL };
 
-/* Makes the call in C if possible. If it succeeds, sets *result to the call's result, and returns LAUNCHED. After any
- * other outcome, Python must make the call. */
+/* Makes the call in C if possible. In this case, sets *result to the call's result (NULL if there is an
+ * exception), and returns LAUNCHED. After any other outcome, Python must make the call. */
 static enum outcome call_fast(struct bound *b, const struct given *g, PyObject **result)
 {
     struct dispatch *d = (struct dispatch *)b->dispatch;
@@ -487,7 +493,8 @@ static PyObject *bound_call(PyObject *self, PyObject *args, PyObject *kwargs)
     return o == LAUNCHED ? result : call_slow(b, args, kwargs ? kwargs : Py_None, o == NEW_KEY);
 }
 
-/* Makes a vector call in Python, with its arguments as a tuple and a dictionary. */
+/* Makes a call in Python by call_slow: converts the arguments of a vector call to a tuple and a
+ * dictionary. */
 static PyObject *call_unpacked(struct bound *b, PyObject *const *args, Py_ssize_t n, PyObject *names,
                                int may_keep)
 {
@@ -571,7 +578,8 @@ static void object_free(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Visits all owned objects for Python's collector: a kernel owns its dispatch, whose functions own the kernel. */
+/* Visits all owned objects, for Python's garbage collector: a kernel owns its dispatch, and the functions of
+ * the dispatch own the kernel. */
 static int dispatch_traverse(PyObject *self, visitproc visit, void *arg)
 {
     struct dispatch *d = (struct dispatch *)self;

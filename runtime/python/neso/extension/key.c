@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* key.c: converts arguments to the words of a key and to values.
+/* key.c: converts arguments to the words of a key and to values. The value of a float is not used (-),
+ * because dispatch.c converts floats:
  *
  *     (x, 100), 2.5 ─► words: tuple 2, tensor aligned float32, int32, float    values: address of x, 100, -    */
 #include "runtime/python/neso/extension/key.h"
 
 #include <string.h>
 
-/* The first of the two words of an argument in a key: the kind of the argument. */
+/* A key consists of pairs of words. The first word of a pair is a kind: */
 enum word_kind {
     WORD_int = 1,
     WORD_object,
@@ -157,7 +158,7 @@ static int add_torch_tensor(struct key *k, PyObject *x, uint8_t flags)
     return 1;
 }
 
-/* Adds an array on a GPU. Returns 0 if x is not an array on a GPU, or if its type is not in k->tensor_types. */
+/* Adds x if it is an array on a GPU, of a type in k->tensor_types. Otherwise returns 0. */
 static int add_tensor(struct key *k, PyObject *x, uint8_t flags)
 {
     uint64_t address;
@@ -177,8 +178,8 @@ static int add_tensor(struct key *k, PyObject *x, uint8_t flags)
     return 1;
 }
 
-/* Reads the integers of the list or tuple in x's attribute `name`, and returns their number; -1: the attribute is not
- * such a list or tuple. */
+/* Reads the integers of a list or tuple, the attribute `name` of x, and returns their number. Returns -1 if
+ * the attribute is not a list or tuple of 1 to RANK_MOST integers. */
 static int read_numbers(PyObject *x, PyObject *name, long long numbers[RANK_MOST])
 {
     PyObject *list = PyObject_GetAttr(x, name);
@@ -198,8 +199,8 @@ static int read_numbers(PyObject *x, PyObject *name, long long numbers[RANK_MOST
     return n;
 }
 
-/* Adds a descriptor of the host. Its words are the array's type, the block's extents and the padding; its values are
- * the array's address, its sizes and its strides. */
+/* Adds a tensor descriptor that the host made. Its words are the array's type, the block's extents and the
+ * padding. Its values are the array's address, its sizes, and its strides except the last. */
 static int add_descriptor(struct key *k, PyObject *x)
 {
     long long shape[RANK_MOST], strides[RANK_MOST], block[RANK_MOST];

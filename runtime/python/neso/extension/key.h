@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* key.h: converts the arguments of one call to a key (the properties on which Triton specializes) and to values.
  *
- * A place is one scalar among the arguments, in order: a parameter, an element of a tuple, or a descriptor's base, one
- * of its sizes, or one of its strides except the last. neso/launches.py numbers places in the same way. */
+ * The arguments of a call consist of scalars, called places: a place is a parameter, an element of a tuple,
+ * or a descriptor's base, one of its sizes, or one of its strides except the last. Places are numbered in
+ * this order. neso/launches.py numbers them in the same way. */
 #ifndef NESO_PYTHON_KEY_H
 #define NESO_PYTHON_KEY_H
 
@@ -21,7 +22,7 @@ enum param_flags {
     IS_CONSTEXPR = 1,
     NO_SPECIALIZE = 2,
     NO_ALIGN = 4,
-    IS_TUNED = 8 /* an autotuner chooses by the argument's value */
+    IS_TUNED = 8 /* an autotuner chooses a configuration by the argument's value */
 };
 
 /* The arguments as Python passes them; all references are borrowed. */
@@ -29,7 +30,7 @@ struct given {
     PyObject *const *positional;
     Py_ssize_t npositional;
     int nnamed;
-    PyObject *keywords; /* the tuple of the names; NULL: the names are in a dictionary */
+    PyObject *keywords; /* the tuple that contains `names`; NULL: a dictionary contains them */
     PyObject *names[PARAMS_MOST + OPTIONS_MOST];
     PyObject *named[PARAMS_MOST + OPTIONS_MOST];
 };
@@ -38,22 +39,22 @@ struct key {
     PyObject *const *tensor_types; /* types of arrays; an array on a GPU has the attribute is_cuda */
     int ntypes;
     const struct torch_calls *torch;
-    int is_full; /* the arguments did not fit */
+    int is_full; /* the arguments did not fit into the arrays */
     int nwords, nkept, nplaces;
     uint64_t words[WORDS_MOST];
     PyObject *kept[KEPT_MOST];     /* borrowed: the objects whose addresses are in the words */
     uint64_t values[PLACES_MOST];  /* for each place, its number or address */
-    PyObject *places[PLACES_MOST]; /* borrowed: for each place, its object; NULL: the value suffices */
+    PyObject *places[PLACES_MOST]; /* borrowed: for each place, its object; NULL: `values` suffices */
 };
 
 void key_begin(struct key *k, PyObject *const *tensor_types, int ntypes, const struct torch_calls *torch);
 void key_number(struct key *k, uint64_t x);
 /* Adds a constant: a number by its value, a tuple by its elements, another object by its address. */
 void key_constant(struct key *k, PyObject *x);
-/* Adds the argument of a parameter with these flags. Returns 0 if only Python can specialize it; an exception may then
- * be set. */
+/* Adds the argument x of a parameter with these flags (enum param_flags). Returns 0 if only Python can
+ * specialize x; an exception may then be set. */
 int key_argument(struct key *k, PyObject *x, uint8_t flags);
-/* Makes the strings that name attributes. Returns 0 if there is no memory. */
+/* Makes the Python strings that name attributes. Returns 0 if there is no memory. */
 int key_ready(void);
 
 #endif

@@ -54,7 +54,8 @@ static void launcher_free(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Calls a hook with `metadata`, unless the hook is None or a chain without hooks. */
+/* Calls a hook with `metadata`, unless the hook is None or a chain without hooks. On a failure, returns 0
+ * with an exception set. */
 static int call_hook(PyObject *hook, PyObject *metadata)
 {
     if (hook == Py_None)
@@ -83,7 +84,8 @@ static int value_of(const struct launcher *l, char kind, PyObject *x, uint64_t *
     return plan_value(kind, x, value);
 }
 
-/* Converts the values of a call, which has n arguments. Returns 0 with an exception set on a failure. */
+/* Converts the arguments of a call, which has n arguments including the first BEFORE_ARGUMENTS, to the values
+ * of the plan. On a failure, returns 0 with an exception set. */
 static int read_values(const struct launcher *l, PyObject *const *args, Py_ssize_t n, uint64_t *values)
 {
     for (int i = 0; i < l->plan.count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.c: converts the arguments of Python to values, and calls neso_launch. */
+/* plan.c: converts Python arguments to values, and calls neso_launch. */
 #include "runtime/python/neso/extension/launch.h"
 
 #include <math.h>
@@ -46,9 +46,9 @@ static uint64_t bits_of(char kind, double x)
     return value;
 }
 
-/* Rounds x to nearest even in a float format of 16 bits, and sets *value to the bits of the result. The format has
- * `digits` fraction bits and the least exponent `least`: 10 and -14 for float16, 7 and -126 for bfloat16. Returns 0 if
- * x is too large. */
+/* Rounds x to a float format of 16 bits (to nearest, ties to even), and sets *value to the bits of the
+ * result. The format has `digits` fraction bits, and `least` is the exponent of its smallest normal number:
+ * 10 and -14 for float16, 7 and -126 for bfloat16. Returns 0 if x is too large. */
 static int short_bits(double x, int digits, int least, uint64_t *value)
 {
     uint64_t sign = signbit(x) ? 0x8000 : 0, infinity = (uint64_t)0x7FFF >> digits << digits;
@@ -80,8 +80,9 @@ static int integer(PyObject *x, uint64_t *value)
     return *value != (uint64_t)-1 || !PyErr_Occurred();
 }
 
-/* Called if x has no data_ptr(), so that an AttributeError was raised. Calls neso/launches.py, which looks for other
- * interfaces of arrays, and returns the address of x. */
+/* Called after x.data_ptr() has raised an exception. If this is an AttributeError, returns the address of x,
+ * for which neso/launches.py tries other interfaces of arrays. Otherwise, or on a failure, returns NULL with
+ * an exception set. */
 static PyObject *address_by_python(PyObject *x)
 {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError))

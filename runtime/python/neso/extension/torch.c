@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* torch.c: reads the addresses of PyTorch's C functions, which neso/torch_calls.py finds and tests. */
+/* torch.c: reads the addresses of PyTorch's C functions from a tuple. neso/torch_calls.py finds and tests
+ * these functions. */
 #include "runtime/python/neso/extension/launch.h"
 
 enum { ENTRIES = 6 };
