@@ -204,7 +204,8 @@ struct boxes {
 void layout_in_order(struct layout *out, int rank, const int *shape);
 /* Computes the layout of a buffer of rank 2 that TMA copies can fill, and in which dimension `inner` is contiguous.
  * The layout divides `inner` into panels of 128 bytes (or 64, 32, 16, if the tile is narrower). A panel spans the
- * whole other dimension, and has the swizzle of a box whose rows are as long as those of the panel. */
+ * whole other dimension, and has the swizzle of a box whose rows are as long as those of the panel. Panels of fewer
+ * than eight rows have no swizzle. */
 void layout_panels(struct layout *out, const int *shape, int elem_bytes, int inner);
 /* Finds the largest boxes that fill a buffer of layout `shared`. Dimension i of the tensor map, counted from
  * the outermost, is the tile's dimension order[i]. Returns false if TMA copies cannot fill the buffer. */

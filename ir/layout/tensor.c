@@ -15,7 +15,7 @@
  * longest period of a swizzle) or, if the buffer is smaller, of its size (allocate_shared.c). */
 #include "ir/layout/layout.h"
 
-enum { BOX_MOST = 256, CHUNK_BIT = 4, ROW_BIT = 7, SPAN_BITS_MOST = 3 };
+enum { BOX_MOST = 256, CHUNK_BIT = 4, ROW_BIT = 7, SPAN_BITS_MOST = 3, SWIZZLE_ROWS = 8 };
 
 void layout_in_order(struct layout *out, int rank, const int *shape)
 {
@@ -38,8 +38,9 @@ void layout_panels(struct layout *out, const int *shape, int elem_bytes, int inn
         layout_add(out, IN_offset, UINT32_C(1) << (other + i));
     for (int i = low; i < out->dim_bits[inner]; i++)
         layout_add(out, IN_offset, UINT32_C(1) << (first + i));
+    /* The period of a swizzle is eight rows. A panel with fewer rows starts in the middle of a period. */
     int from = ROW_BIT - elem_bits, to = CHUNK_BIT - elem_bits;
-    for (int i = 0; i < log2_floor(width / CHUNK_BYTES) && from + i < out->nbits[IN_offset]; i++)
+    for (int i = 0; i < log2_floor(width / CHUNK_BYTES) && shape[!inner] >= SWIZZLE_ROWS; i++)
         out->basis[from + i] ^= out->basis[to + i];
 }
 
@@ -90,8 +91,8 @@ static bool boxes_with(struct boxes *b, const struct layout *l, int elem_bytes, 
     *b = (struct boxes){.swizzle = m ? CHUNK << m : 0};
     int at = fill_box(b, natural, l, elem_bytes, order, b->swizzle);
     int row = b->shape[inner] * elem_bytes, bytes = elem_bytes << at;
-    bool is_row = row == elem_bytes << l->nbits[IN_offset]; /* one row is not aligned for a swizzle */
-    if (row < CHUNK || (m && is_row) || (m && row != b->swizzle) ||
+    bool is_aligned = SWIZZLE_ROWS * row <= elem_bytes << l->nbits[IN_offset]; /* to the swizzle's period */
+    if (row < CHUNK || (m && (!is_aligned || row != b->swizzle)) ||
         (at < l->nbits[IN_offset] && bytes < ALIGN))
         return false;
     for (; at < l->nbits[IN_offset]; at++) {

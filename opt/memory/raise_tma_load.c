@@ -131,6 +131,12 @@ static bool gives_computed_operand(const struct op *load)
     return dot && dot_is_async(dot) && (!loads_into_registers(loop) || tile_goes_to_dots(load));
 }
 
+/* Returns whether the stages of a ring of such tiles start at addresses to which a tensor map can copy. */
+static bool fills_stages(const struct type *t)
+{
+    return type_elems(t) * type_elem_bytes(t) % STAGE_ALIGN == 0;
+}
+
 /* Suppose that `load` loads a vector, that the loop computes an operand of a dot from the vector, and that
  * the load of the dot's other operand may become a copy. Then returns the load of that operand, and otherwise
  * NULL. The copy of the vector can share a stage with the copy of that operand: then the warps that run the
@@ -138,7 +144,7 @@ static bool gives_computed_operand(const struct op *load)
 static const struct op *load_beside(const struct op *load)
 {
     const struct type *t = op_result(load)->type;
-    const bool fits = t->rank == 1 && type_elems(t) * type_elem_bytes(t) % STAGE_ALIGN == 0;
+    const bool fits = t->rank == 1 && fills_stages(t);
     const struct op *dot = fits ? dot_computed_from(op_result(load)) : NULL;
     for (int i = DOT_a; dot && i <= DOT_b; i++) {
         const struct op *o = op_opnd(dot, i)->def;
@@ -344,6 +350,8 @@ static const char *why_not(struct raising *r, struct candidate *c)
         return why;
     if (!major_fits(op_result(o), c->a.contiguous))
         return "the dot sums along a dimension that is not contiguous, which its type does not allow";
+    if (!fills_stages(op_result(o)->type))
+        return "its tiles have fewer than 128 bytes";
     if (op_int(o, ATTR_volatile))
         return "it is volatile";
     if (!fill_of(op_opnd(o, 2), &c->map.nan))
