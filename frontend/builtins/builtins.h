@@ -623,10 +623,10 @@ ROW(bare,      range,         "a, b=None, c=None, **ignored", bare_range,       
     "The values of a loop, as tl.range gives them.", "a, b, c: integers", "loop-bound loop-step",
     "for k in range(0, 3): x += k\nx\n# [4. 5. 6. 7.]")
 ROW(bare,      min,           "*items, propagate_nan='NONE'", bare_extremum,    "min",
-    "The smallest of several numbers; for a single tile, its smallest element.", "items: numbers that promote", "math-type",
+    "The smallest of two or more numbers.", "items: numbers that promote", "math-type extremum-of-one",
     "min(x, 2.5)\n# [1.  2.  2.5 2.5]")
 ROW(bare,      max,           "*items, propagate_nan='NONE'", bare_extremum,    "max",
-    "The largest of several numbers; for a single tile, its largest element.", "items: numbers that promote", "math-type",
+    "The largest of two or more numbers.", "items: numbers that promote", "math-type extremum-of-one",
     "max(x, 2.5)\n# [2.5 2.5 3.  4. ]")
 ROW(bare,      print,         "prefix='', *args, hex=False", device_print,       NULL,
     "Prints while the kernel runs: on the interpreter like Python's print, on other devices like tl.device_print.",

@@ -303,6 +303,11 @@ struct obj *builtin_bare_extremum(struct eval *e, struct obj **args, const struc
     }
     if (!arg_nan(e, args[1], call->loc, &propagate))
         return obj_error;
+    if (items->seq.n == 1) {
+        diag_error(e->diag, trace_loc(e, call->loc), ERR_extremum_of_one, (const char *)call->callee->data);
+        diag_hint(e->diag, ERR_hint_extremum, (const char *)call->callee->data);
+        return obj_error;
+    }
     struct obj *x = arg_tensor(e, items->seq.at[0], call, 0, "a");
     for (int i = 1; x && i < items->seq.n; i++) {
         struct obj *y = arg_tensor(e, items->seq.at[i], call, i, "b");

@@ -627,7 +627,7 @@ static struct obj *take(struct eval *e, struct obj *x, int dim, struct obj *inde
             eval_raise(e, at, "IndexError", ERR_slice_size, count);
         i = tensor_new(e, indices(b, r.start, r.step, count), i32, 1, &count);
     } else if (index->kind == OBJ_tensor) {
-        i = tensor_to_block(e, tensor_cast(e, index, i32, ROUND_rn, false, at), 1, &count, at);
+        i = tensor_to_block(e, tensor_cast(e, index, i32, ROUND_none, false, at), 1, &count, at);
     } else {
         if (!obj_as_int(index, &k) || k < -n || k >= n)
             eval_raise(e, at, "IndexError", ERR_index_range, "tensor");

@@ -23,15 +23,22 @@
 
 typedef VEC(const struct op *) assertions;
 
+static bool asserts(const struct block *b);
+
+/* Returns whether a region of o contains an assertion. */
+static bool has_assertion(const struct op *o)
+{
+    for (int i = 0; i < o->nregions; i++)
+        if (asserts(o->regions[i]))
+            return true;
+    return false;
+}
+
 static bool asserts(const struct block *b)
 {
-    for (const struct op *o = b->first; o; o = o->next) {
-        if (o->code == OP_assert)
+    for (const struct op *o = b->first; o; o = o->next)
+        if (o->code == OP_assert || has_assertion(o))
             return true;
-        for (int i = 0; i < o->nregions; i++)
-            if (asserts(o->regions[i]))
-                return true;
-    }
     return false;
 }
 
@@ -51,6 +58,17 @@ static struct value *code_of_assertion(struct eval *e, struct op *o, assertions 
     return code;
 }
 
+/* Appends x to the operands of o, which ends a region. */
+static void append_operand(struct eval *e, struct op *o, struct value *x)
+{
+    int n = o->nopnds;
+    struct value **opnds = NEW_ARRAY(e->arena, n + 1, struct value *);
+    for (int i = 0; i < n; i++)
+        opnds[i] = op_opnd(o, i);
+    opnds[n] = x;
+    op_set_opnds(o, n + 1, opnds);
+}
+
 /* Replaces o, an `if`, by an `if` with an additional result, and returns this result. Assertions are numbered
  * from 1. The result is the highest number among the assertions that fail in the executed branch, or 0 if none
  * fails. */
@@ -67,15 +85,53 @@ static struct value *code_of_branches(struct eval *e, struct op *o, assertions *
         struct value *code = code_of_block(e, o->regions[k], all);
         struct builder end = build_before(o->regions[k]->last);
         code = code ? code : build_const_i32(&end, 0);
-        struct value **yields = NEW_ARRAY(e->arena, n + 1, struct value *);
-        for (int i = 0; i < n; i++)
-            yields[i] = op_opnd(o->regions[k]->last, i);
-        yields[n] = code;
-        op_set_opnds(o->regions[k]->last, n + 1, yields);
+        append_operand(e, o->regions[k]->last, code);
         struct block *empty = with->regions[k];
         op_set_region(with, k, o->regions[k]);
         op_set_region(o, k, empty);
     }
+    for (int i = 0; i < n; i++) {
+        value_take_name(&with->results[i], &o->results[i]);
+        value_replace(&o->results[i], &with->results[i]);
+    }
+    op_erase(o);
+    return &with->results[n];
+}
+
+/* Moves region k of the loop o to `with`, which carries one value more: the highest number among the assertions
+ * that have failed, or 0. */
+static void move_region(struct eval *e, struct op *o, struct op *with, int k, assertions *all)
+{
+    struct block *from = o->regions[k], *to = with->regions[k];
+    for (int i = 0; i < from->args.n; i++)
+        value_replace(from->args.at[i], block_add_arg(to, from->args.at[i]->type, from->args.at[i]->name));
+    struct value *worst = block_add_arg(to, type_scalar(e->trace->module, DT_i32), "failed");
+    while (from->first)
+        op_move_to_end(from->first, to);
+    struct value *code = code_of_block(e, to, all);
+    struct builder end = build_before(to->last);
+    append_operand(e, to->last, code ? build_binary(&end, OP_maxs, worst, code) : worst);
+}
+
+/* Replaces o, a loop, by a loop with an additional carried value, and returns its last value: the highest number among
+ * the assertions that fail in any iteration, or 0 if none fails. */
+static struct value *code_of_loop(struct eval *e, struct op *o, assertions *all)
+{
+    int n = o->nresults;
+    struct builder b = build_before(o);
+    struct value **opnds = NEW_ARRAY(e->arena, o->nopnds + 1, struct value *);
+    const struct type **types = NEW_ARRAY(e->arena, n + 1, const struct type *);
+    for (int i = 0; i < o->nopnds; i++)
+        opnds[i] = op_opnd(o, i);
+    opnds[o->nopnds] = build_const_i32(&b, 0);
+    for (int i = 0; i < n; i++)
+        types[i] = o->results[i].type;
+    types[n] = opnds[o->nopnds]->type;
+    struct op *with = build_op(&b, o->code, o->nopnds + 1, opnds, n + 1, types, o->nregions);
+    with->nattrs = o->nattrs;
+    with->attrs = o->attrs;
+    for (int k = 0; k < o->nregions; k++)
+        move_region(e, o, with, k, all);
     for (int i = 0; i < n; i++) {
         value_take_name(&with->results[i], &o->results[i]);
         value_replace(&o->results[i], &with->results[i]);
@@ -94,8 +150,8 @@ static struct value *code_of_block(struct eval *e, struct block *b, assertions *
         next = o->next;
         if (o->code == OP_assert)
             code = code_of_assertion(e, o, all);
-        else if (o->code == OP_if && (asserts(o->regions[0]) || asserts(o->regions[1])))
-            code = code_of_branches(e, o, all);
+        else if (o->nregions && has_assertion(o))
+            code = o->code == OP_if ? code_of_branches(e, o, all) : code_of_loop(e, o, all);
         if (!code)
             continue;
         struct builder after = build_before(next);
@@ -145,11 +201,7 @@ struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at)
     struct value *code = code_of_block(e, region, &all);
     struct builder end = build_before(region->last);
     struct value *before = build_binary(&end, OP_maxs, region->args.at[n - 1], region->args.at[2 * n - 1]);
-    struct value **yields = NEW_ARRAY(e->arena, n, struct value *);
-    for (int i = 0; i < n - 1; i++)
-        yields[i] = op_opnd(region->last, i);
-    yields[n - 1] = build_binary(&end, OP_maxs, before, code);
-    op_set_opnds(region->last, n, yields);
+    append_operand(e, region->last, build_binary(&end, OP_maxs, before, code));
     struct value *failed = &o->results[n - 1];
     for (int i = 0; i < all.n; i++) {
         struct builder b = build_at_end(e->trace->block, all.at[i]->loc);
@@ -172,6 +224,21 @@ static const struct op *find_effect(const struct block *b)
         const struct op *found = is_control || o->code == OP_assert || is_pure(o) ? NULL : o;
         for (int i = 0; i < o->nregions && !found; i++)
             found = find_effect(o->regions[i]);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/* Returns an op of the block that makes a tile; NULL if there is none. */
+static const struct op *find_tile(const struct block *b)
+{
+    for (const struct op *o = b->first; o; o = o->next) {
+        const struct op *found = NULL;
+        for (int i = 0; i < o->nresults && !found; i++)
+            found = o->results[i].type->kind == TY_tile ? o : NULL;
+        for (int i = 0; i < o->nregions && !found; i++)
+            found = find_tile(o->regions[i]);
         if (found)
             return found;
     }
@@ -203,16 +270,18 @@ static struct trace into_region(const struct eval *e, struct block *b)
     return inner;
 }
 
-/* Ends the region by a yield of the n values. If the region has an effect other than an assertion, reports an
- * error and returns false. */
+/* Ends the region by a yield of the n values. If the region has an effect other than an assertion, or makes a tile,
+ * reports an error and returns false. */
 static bool end_region(struct eval *e, struct block *b, int n, struct value *const *values, struct loc at)
 {
     struct builder end = build_at_end(b, trace_loc(e, at));
     build_yield(&end, n, values);
-    const struct op *effect = find_effect(b);
+    const struct op *effect = find_effect(b), *tile = find_tile(b);
     if (effect)
         diag_error(e->diag, trace_loc(e, at), ERR_combine_effects, op_info[effect->code].name);
-    return !effect;
+    else if (tile)
+        diag_error(e->diag, tile->loc, ERR_combine_tiles, op_info[tile->code].name);
+    return !effect && !tile;
 }
 
 /* Converts r, the result of a combine function, to n IR values of the given types. Returns false after an error, which

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Tests five kernels, with and without the cache, while each allocation and each call of the driver fails in turn: every failure is
-# reported, and nothing leaks (driver/failures.c, with the fake driver). Sanitized builds, which are slow, make every fifth allocation fail
+# reported, and nothing leaks (driver/failures.c, with the fake driver). Sanitized builds, which are slow, make every 15th allocation fail
 # (EVERY=1: each). Also tests that launches allocate no memory (bench/launch.c).
 fail=0
 say() { echo "$*"; fail=1; }
@@ -19,7 +19,7 @@ link() { # SOURCE TO
         -lm -ldl -lpthread -o "$2" || say "$1 does not build"
 }
 link tests/cli/driver/failures.c failures
-[ -n "$san" ] && [ -z "${EVERY:-}" ] && stride=5
+[ -n "$san" ] && [ -z "${EVERY:-}" ] && stride=15
 for cache in "" cache; do
     ./failures $stride $cache >out 2>&1 || say "failures $cache: $(tail -n 30 out)"
 done
