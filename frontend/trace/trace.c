@@ -264,26 +264,11 @@ void trace_assign(struct eval *e, struct scope *s, const struct ast *target, str
 
 /* -- branches and conditions -- */
 
-static bool is_condition(const struct obj *x)
-{
-    return x->kind == OBJ_bool || x->kind == OBJ_int || x->kind == OBJ_none;
-}
-
 enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond,
                    struct obj **result)
 {
-    struct loc at = stmt->if_.test->loc;
-    if (cond->kind == OBJ_tensor) {
-        struct value *c = tensor_condition(e, cond, at);
-        if (c)
-            return merge_if(e, s, stmt, c, result);
-        cond = obj_error;
-    }
-    if (is_condition(cond))
-        return eval_block(e, s, obj_truth(e, cond, at) ? &stmt->if_.body : &stmt->if_.orelse, result);
-    if (!is_error(cond))
-        diag_error(e->diag, trace_loc(e, at), ERR_condition_kind, obj_type_name(cond));
-    return trace_give_up(e, s, stmt);
+    struct value *c = tensor_condition(e, cond, stmt->if_.test->loc);
+    return c ? merge_if(e, s, stmt, c, result) : trace_give_up(e, s, stmt);
 }
 
 /* Evaluates x, one of the two sides of a conditional expression, and converts its value to a tensor. Appends

@@ -328,7 +328,7 @@ static const char *separate(struct affine_table *t, const struct access *a, stru
 
 /* Splits the start of a dimension: sets *place to the terms with scalars that differ between programs, and
  * *rest to the other terms. */
-static bool split_start(struct affine_table *t, const struct poly *start, struct poly *place,
+static void split_start(struct affine_table *t, const struct poly *start, struct poly *place,
                         struct poly *rest)
 {
     *place = *rest = (struct poly){0};
@@ -341,7 +341,6 @@ static bool split_start(struct affine_table *t, const struct poly *start, struct
         struct poly *to = differs ? place : rest;
         to->at[to->n++] = start->at[i];
     }
-    return true;
 }
 
 /* Appends to *out the last index along d that a program accesses, relative to the program's place (struct
@@ -395,8 +394,9 @@ static const char *find_window(struct affine_table *t, const struct access *a, s
             continue;
         if (wraps(d))
             return "its index wraps around";
-        if (!in_elements(&d->stride, bytes, &elements) || !split_start(t, &d->start, &place, &rest) ||
-            !poly_mul(t, &more, &place, &elements) || !poly_add(t, &w->place, &w->place, &more, 1) ||
+        split_start(t, &d->start, &place, &rest);
+        if (!in_elements(&d->stride, bytes, &elements) || !poly_mul(t, &more, &place, &elements) ||
+            !poly_add(t, &w->place, &w->place, &more, 1) ||
             !last_from_place(t, d, &place, &rest, tile, &w->guards, &w->last) ||
             !poly_expr(t, &elements, &w->last))
             return "how far a program reaches is no expression of the arguments";

@@ -9,8 +9,6 @@
  * Bounds are signed. If an op may overflow, the bounds of its result are those of its type. */
 #include "opt/analysis/value_range.h"
 
-enum { LOOK_MOST = 64 };
-
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;

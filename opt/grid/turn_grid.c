@@ -37,20 +37,26 @@ static bool moves_only(enum opcode code)
 
 static int64_t step_of(const struct value *v, int64_t axis, int *budget);
 
+/* Returns the step of a product of v and a value of the given step. */
+static int64_t step_times(int64_t step, const struct value *v)
+{
+    int64_t c;
+    return step == 0 ? 0 : value_const_int(v, &c) && c > -FAR && c < FAR ? step * c : FAR;
+}
+
 /* Computes the step of o's result from the steps x and y of the operands; at least one of the two is not 0. */
 static int64_t step_of_result(const struct op *o, int64_t x, int64_t y)
 {
-    int64_t c = FAR;
+    int64_t c;
     if (moves_only(o->code))
         return x;
-    if (o->nopnds == 2)
-        value_const_int(op_opnd(o, 1), &c);
     switch (o->code) {
     case OP_add: return x + y;
     case OP_sub: return x - y;
     case OP_addptr: return x + y * type_elem_bytes(type_elem(op_result(o)->type)->elem);
-    case OP_mul: return x * c;
-    case OP_shl: return x << (c & 63);
+    case OP_mul: return x && y ? FAR : step_times(x, op_opnd(o, 1)) + step_times(y, op_opnd(o, 0));
+    case OP_shl:
+        return y == 0 && value_const_int(op_opnd(o, 1), &c) && c >= 0 && c < 31 ? x * (INT64_C(1) << c) : FAR;
     default: return FAR;
     }
 }

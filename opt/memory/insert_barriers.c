@@ -96,12 +96,17 @@ struct walker {
     const struct op *first; /* the op before which the first of these barriers belongs */
 };
 
+static bool same_access(const struct access *x, const struct access *y)
+{
+    return x->start == y->start && x->end == y->end && x->writes == y->writes &&
+           x->in_flight == y->in_flight && x->landed == y->landed && x->by_groups == y->by_groups &&
+           x->met == y->met && x->stage == y->stage && x->nstages == y->nstages;
+}
+
 static void add(struct walker *w, accesses *list, struct access x)
 {
     for (int i = 0; i < list->n; i++)
-        if (list->at[i].start == x.start && list->at[i].end == x.end && list->at[i].writes == x.writes &&
-            list->at[i].in_flight == x.in_flight && list->at[i].landed == x.landed &&
-            list->at[i].met == x.met && list->at[i].stage == x.stage)
+        if (same_access(&list->at[i], &x))
             return;
     VEC_PUSH(w->arena, list, x);
 }
@@ -377,13 +382,6 @@ static void walk_rounds(struct walker *w, struct op *o, accesses *since)
         if (i == 0)
             add_all(w, since, &at_end);
     }
-}
-
-static bool same_access(const struct access *x, const struct access *y)
-{
-    return x->start == y->start && x->end == y->end && x->writes == y->writes &&
-           x->in_flight == y->in_flight && x->landed == y->landed && x->by_groups == y->by_groups &&
-           x->met == y->met && x->stage == y->stage && x->nstages == y->nstages;
 }
 
 static bool same_accesses(const accesses *a, const accesses *b)

@@ -228,7 +228,7 @@ struct actor {
     time_list groups[COMPLETION_count]; /* the times at which the groups of each kind are done */
     /* the times at which the results of ops are ready, in even and in odd iterations */
     int64_t *done[2];
-    int open[2]; /* the indices of the last span of issue slots and of the last wait, or NONE */
+    int open; /* the index of the last span of issue slots, or NONE */
 };
 
 struct estimate {
@@ -296,10 +296,8 @@ static void add_span(struct estimate *e, struct actor *a, enum unit unit, const 
 {
     enum { GAP = 12 };
     struct loop_schedule *s = e->s;
-    const bool joins = unit >= UNIT_issue;
-    int *open = &a->open[unit == UNIT_count];
-    struct schedule_span *last = joins && *open != NONE ? &s->spans.at[*open] : NULL;
-    if (last && unit == UNIT_issue && from - last->to <= GAP) {
+    struct schedule_span *last = unit == UNIT_issue && a->open != NONE ? &s->spans.at[a->open] : NULL;
+    if (last && from - last->to <= GAP) {
         int cycles[UNIT_count];
         cost_cycles(last->op, cycles);
         last->op = to - from > cycles[UNIT_issue] ? o : last->op;
@@ -313,8 +311,8 @@ static void add_span(struct estimate *e, struct actor *a, enum unit unit, const 
                      : o->code == OP_tensor_copy ? a->iteration - e->actors->iteration
                                                  : 0;
     VEC_PUSH(e->arena, &s->spans, ((struct schedule_span){(int)(a - e->actors), unit, o, 1, lead, from, to}));
-    if (joins)
-        *open = s->spans.n - 1;
+    if (unit == UNIT_issue)
+        a->open = s->spans.n - 1;
 }
 
 /* Returns the op for which the actor waits before it starts x. If x is a wait for dots, this is the dot.
@@ -474,9 +472,8 @@ static void run(struct loop_schedule *s)
     for (int i = 0; i < e.nactors; i++) {
         struct actor *a = &e.actors[i];
         const bool consumes = i < s->groups;
-        *a = (struct actor){.first = consumes ? 0 : s->nconsumer,
-                            .end = consumes ? s->nconsumer : s->ops.n,
-                            .open = {NONE, NONE}};
+        *a = (struct actor){
+            .first = consumes ? 0 : s->nconsumer, .end = consumes ? s->nconsumer : s->ops.n, .open = NONE};
         a->at = a->first;
         a->time = consumes ? i * stagger_cycles(s) : 0;
         for (int k = 0; k < 2; k++)

@@ -498,8 +498,10 @@ static void find_wait_to_move(struct copy_plan *p)
     if (!wait || wait->code != OP_mma_wait || wait->block != p->body || op_opnd(wait, 0)->def ||
         !reads_rings(p, dot))
         return;
-    while (last->code != OP_mbar_arrive)
+    while (last && last->code != OP_mbar_arrive)
         last = last->next;
+    if (!last)
+        return;
     p->in_flight = dot;
     p->wait = wait;
     p->behind = last;

@@ -212,7 +212,6 @@ static int compile_file(const struct given *g, const char *path, struct order *o
     struct launches launches = {.n = 0};
     neso_context *ctx;
     neso_module *module;
-    char tool[PATH_MAX];
     size_t length = 0;
     char *text = read_file(path, &length);
     if (!text)
@@ -223,9 +222,6 @@ static int compile_file(const struct given *g, const char *path, struct order *o
         free(text);
         return BAD;
     }
-    /* if ptxas is not installed, try to use a GPU; emit_assembled reports the missing ptxas all the same */
-    if (order->emit >= EMIT_CUBIN && order->emit != EMIT_C && !find_tool("ptxas", tool, sizeof tool))
-        neso_context_use_device(ctx, "cuda", NULL);
     neso_status status = read_module(ctx, path, text, length, &module);
     free(text);
     int result = report(g, ctx, status);

@@ -318,7 +318,9 @@ bool context_open_with(const struct given *g, neso_context_options *o, neso_cont
         complain("NESO_CACHE=strict, and no folder for it: set NESO_CACHE_DIR");
         return false;
     }
-    if (neso_context_create(o, ctx) == NESO_OK)
+    neso_status status = neso_context_create(o, ctx);
+    o->cache = NULL; /* the context has a copy of the folder's name */
+    if (status == NESO_OK)
         return true;
     complain("out of memory");
     return false;

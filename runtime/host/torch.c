@@ -120,12 +120,10 @@ struct tensor torch_operand(struct eval *e, struct obj *x, struct loc at)
     if (!torch_number(x, &n))
         eval_raise(e, at, "TypeError", ERR_torch_operand, obj_type_name(x));
     struct tensor scalar = torch_make(e,
-                                      n.is_float            ? TORCH_float32
+                                      n.is_float            ? TORCH_float64
                                       : x->kind == OBJ_bool ? TORCH_bool_
                                                             : TORCH_int64,
                                       0, NULL, at);
-    if (n.is_float)
-        scalar = torch_make(e, TORCH_float64, 0, NULL, at);
     tensor_set(torch_host(e, &scalar, true, at), &scalar, 0, n);
     return scalar;
 }

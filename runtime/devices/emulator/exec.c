@@ -368,7 +368,6 @@ static void begin_cluster(struct emu_cluster *c, long long number)
     c->nops = 0;
     c->issued = 0;
     c->may_release = false;
-    c->phase = 0;
     if (c->coming)
         memset(c->coming, 0, (size_t)c->nactors * sizeof *c->coming);
     for (int i = 0; i < c->nctas; i++)

@@ -356,7 +356,6 @@ struct emu_cluster {
     uint32_t time, began;  /* the current time, and the time at which the cluster began */
     bool may_release;      /* something has happened that may release waiting warps */
     uint64_t random;
-    uint32_t phase;        /* the phase of the cluster's barrier */
     /* for each actor: the time up to which warps that arrived at the cluster's barrier have published the actor's
      * accesses, in this phase (coming) and in the previous phase (done) */
     uint32_t *coming, *done;

@@ -361,8 +361,6 @@ static uint64_t flushed(const struct emu_insn *in, uint64_t x)
 
 static bool is_less(enum ptype t, uint64_t x, uint64_t y)
 {
-    if (t == PT_f16 || t == PT_bf16) /* does not occur: words.c has no such atomics */
-        return emu_half_value(t, (uint16_t)x) < emu_half_value(t, (uint16_t)y);
     return t == PT_s32 ? (int32_t)x < (int32_t)y : t == PT_s64 ? (int64_t)x < (int64_t)y : x < y;
 }
 

@@ -170,8 +170,7 @@ double shadow_scale(const struct shadow *x, int64_t n)
 
 /* Called when a value whose shadow has a birth is stored. In a trace of kind `nan`, a NaN or inf ends the launch. In a
  * trace of kind `precision`, a loss of precision is counted at the birth. */
-static void store_birth(struct frame *f, const struct step *s, enum dtype t, double value,
-                        const struct shadow *x, double scale)
+static void store_birth(struct frame *f, enum dtype t, double value, const struct shadow *x, double scale)
 {
     struct float_trace *trace = f->launch->trace;
     struct trace_birth *b = &trace->births[x->birth - 1];
@@ -182,7 +181,6 @@ static void store_birth(struct frame *f, const struct step *s, enum dtype t, dou
         b->count++;
         b->worst = lost > b->worst ? lost : b->worst;
     }
-    (void)s;
 }
 
 void shadow_store(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i,
@@ -200,7 +198,7 @@ void shadow_store(struct frame *f, const struct step *s, const struct interp_acc
         if (trace->kind == TRACE_error)
             keep(trace, s->op->loc, a->p[k], (int32_t)k, t, x ? &x[k] : &(struct shadow){0}, bits);
         else if (x[k].birth)
-            store_birth(f, s, t, bits_to_double(t, bits), &x[k], scale);
+            store_birth(f, t, bits_to_double(t, bits), &x[k], scale);
     }
 }
 
