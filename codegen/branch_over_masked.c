@@ -8,17 +8,17 @@
  *     @p st [q], c                                   @p st [q], c
  *                                                 L: d = add a, 1
  *
- * If a tile is wider than its row, the mask is false for all elements of some threads' last vectors, and often for
- * whole warps. For example, a layer norm of 5120 columns in a tile of 8192 columns discarded 37 percent of the
- * results that it computed. The branches also make ptxas place each computation directly before its store, while
- * without branches ptxas interleaves the computations of all stores.
+ * If a tile is wider than a row of the array, the mask is false for all elements of some threads' last
+ * vectors, and often for whole warps. For example, a layer norm of 5120 columns in a tile of 8192 columns
+ * discarded 37 percent of the results that it computed. The branches also make ptxas place each computation
+ * directly before its store, while without branches ptxas interleaves the computations of all stores.
  *
  * The pass moves instructions down to directly before the store. The moved instructions must be pure and in
  * the store's block. Only the store and other moved instructions may use their results. No instruction
- * between the old and the new position may change a register that a moved instruction reads. Threads of a
- * warp may diverge at the branch, and reconverge after the store. The pass runs after scheduling, and only if
- * the kernel has registers to spare. The pass skips kernels with warp roles, because their asynchronous
- * instructions need converged warps. */
+ * between the old and the new position may change a register that a moved instruction reads or defines.
+ * Threads of a warp may diverge at the branch, and reconverge after the store. The pass runs after
+ * scheduling, and only if the kernel has registers to spare. It skips kernels with warp specialization,
+ * because their asynchronous instructions need converged warps. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -29,9 +29,10 @@ struct moved_reg {
     /* How often the kernel uses and defines the register. A guarded or TIED instruction may keep the old
      * value of its result, so its definition of the register also counts as a use. */
     int uses, ndefs;
-    int inside; /* uses by instructions that move to the current store */
-    /* store: the number of the store for which `inside` counts. change: the number of the last store for
-     * which the walk found a definition of the register that does not move to the store. */
+    int inside; /* uses by store number `store`, and by the instructions that move to it */
+    /* Stores are numbered from 1 in the order of the kernel. store: the number of the last store for which
+     * `inside` was counted. change: the number of the last store for which the walk back from the store found
+     * a definition of the register that does not move to the store. */
     int store, change;
 };
 
@@ -76,8 +77,8 @@ static void take_inside(struct branch_over *s, const struct insn *in, int store)
         use_inside(s, in->guard, store);
 }
 
-/* Returns whether the register changes between the current position of the walk and the store. Changes by
- * instructions that move to the store do not count. */
+/* Returns whether an instruction that does not move to the store changes the register between the current
+ * position of the walk and the store. `store` is the number of the store. */
 static bool changes(const struct branch_over *s, int reg, int store)
 {
     return s->regs[reg].ndefs > 1 && s->regs[reg].change == store;
@@ -108,8 +109,8 @@ static bool may_move(const struct branch_over *s, const struct insn *in, int sto
     return true;
 }
 
-/* Finds the instructions i that move to the store at position `at`, sets to[i] to `at`, and returns the
- * number of these instructions. `number` is the number of the store in the kernel. */
+/* Finds the instructions that move to the store at position `at` of block b. Sets to[i] to `at` for each such
+ * instruction i, and returns how many there are. `number` is the number of the store (struct moved_reg). */
 static int find_needs(struct branch_over *s, const struct mblock *b, int at, int number, int *to)
 {
     const int distance = s->m->func->module->params->branch_over_masked_distance;
@@ -180,7 +181,9 @@ static void mend_labels(struct branch_over *s, const struct mblock *b)
 /* Returns an array `to`: to[i] is the position of the store to which instruction i of the block moves, or
  * NOWHERE if the instruction does not move. For a store that gets a branch, to[i] is its own position. If
  * fewer than branch_over_masked_insns instructions would move to a store, none of them moves, because a
- * branch around so few instructions costs more than it saves. */
+ * branch around so few instructions costs more than it saves. Adds the number of stores that get a branch to
+ * *nfound. *number is the number of the last masked store before the block, and is advanced past the
+ * block. */
 static int *find_stores(struct branch_over *s, const struct mblock *b, int *number, int *nfound)
 {
     const int least = s->m->func->module->params->branch_over_masked_insns;

@@ -59,8 +59,9 @@ static void check_limits(const struct func *f, const struct ptx_info *info)
                    (int64_t)f->target->smem_bytes);
 }
 
-/* Selects and schedules the instructions of f. If the result needs more registers than a thread can have,
- * does so a second time with rematerialization, and returns the result that needs fewer registers. */
+/* Selects and schedules the instructions of f. If they need more registers than a thread can have, selects
+ * and schedules a second time with rematerialization, and returns the machine IR that needs fewer
+ * registers. */
 static struct mir *make(struct func *f, const struct codegen_options *o, struct ptx_info *info,
                         struct liveness **live)
 {

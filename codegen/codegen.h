@@ -22,29 +22,29 @@ struct ptx_param {
 struct ptx_info {
     int num_threads;
     int shared_bytes;
-    /* 0: each CTA runs one program. Any other number means that the kernel is persistent: it is the number of
-     * CTAs that are launched for each SM. A persistent kernel has three more u32 parameters before the tensor
-     * maps: the sizes of the grid. */
+    /* 0: the kernel is not persistent. Otherwise each CTA runs several programs in turn, and `persistent` is
+     * the number of CTAs that are launched for each SM. A persistent kernel has three more u32 parameters
+     * before the tensor maps: the sizes of the program's grid. */
     int persistent;
-    /* Only for a persistent kernel. The first row of the launched grid has the persistent CTAs. If late_part
-     * is at least 2, the grid has more rows, whose CTAs start later. Each of these CTAs runs a single
-     * program; together they run up to 1/late_part of the programs. If late_part is less than 2, the grid has
-     * one row. */
+    /* Only for a persistent kernel. The first row (y = 0) of the launched grid has the CTAs that run several
+     * programs. If late_part is at least 2, the launched grid may have more rows, whose CTAs start later.
+     * Each CTA of these rows runs a single program; together they run up to 1/late_part of the programs. If
+     * late_part is less than 2, the launched grid has one row. */
     int late_part;
     int stored_maps;   /* bit i: TMA stores use tensor map i */
     bool turned; /* consecutive CTAs run programs that are consecutive along axis 1, not axis 0 */
     /* If not 0, each warp runs a program of its own. A CTA has at most `packs` warps, which run consecutive
      * programs along axis 0. */
     int packs;
-    /* If not 0, CTAs are launched in clusters of two if a size is a multiple of this number: the size of the
-     * grid's axis 0, or for a persistent kernel the number of programs. */
+    /* 0: CTAs are never launched in clusters of two. Otherwise they may be, if the size of the grid's axis 0
+     * (in a persistent kernel: the number of all programs) is a multiple of pair_multiple. */
     int pair_multiple;
     int ptx_version;   /* the lowest PTX version with the target and all used instructions: 80 is 8.0 */
     int live_regs;     /* the maximum number of 32-bit registers that are live at once in the machine IR */
-    struct loc peak;   /* the source line at which so many registers are live */
+    struct loc peak;   /* the source line at which live_regs registers are live */
     VEC(struct ptx_param) params;
-    /* The launch plan. The launch passes the tensor maps as parameters after `params`, 128 bytes each. Guards
-     * are conditions that the arguments must satisfy. */
+    /* The launch plan. The launch passes the tensor maps as parameters after `params`, 128 bytes each. Each
+     * guard is an expression of the arguments that must be at least 0. */
     const struct tensor_map *maps;
     const struct expr *guards;
     int nmaps, nguards;
@@ -52,7 +52,7 @@ struct ptx_info {
 
 struct codegen_options {
     bool verbose;           /* print each tile op as a comment above its instructions */
-    bool debug_loc;         /* print .loc lines (default: on) */
+    bool debug_loc;         /* print .file and .loc lines */
     bool emit_mir;          /* print machine IR instead of PTX */
     const char *skip;       /* stages to leave out, for example "peephole,schedule"; NULL: none */
     struct text *registers; /* receives a report of the live registers of each source line; NULL: no report */
@@ -66,8 +66,8 @@ struct codegen_options {
  * have run on f. Fatal errors longjmp. Other errors are reported to the module's diag. */
 void codegen_emit(struct func *f, const struct codegen_options *o, struct text *out, struct ptx_info *info);
 
-/* Estimates how many registers per thread ptxas will spill in the code of f. This is the number of registers
- * that the code needs, minus the number that a thread can have; 0 if it is negative. Does not change f. */
+/* Estimates how many registers per thread ptxas will spill in the code of f: the number of registers that the
+ * code needs, minus the number that a thread can have; 0 if the difference is negative. Does not change f. */
 int codegen_spilled_regs(struct func *f);
 
 /* Returns the name of parameter i; `info` is a struct ptx_info. The function can be the callback `name` of

@@ -13,7 +13,7 @@ struct emitter {
     struct text *out;
 };
 
-/* -- numbers, without printf, because most of the text is numbers and printf is slow -- */
+/* -- numbers; printed without printf, because most of the text is numbers and printf is slow -- */
 
 static void put_uint(struct text *out, uint64_t x)
 {
@@ -119,7 +119,8 @@ static void put_list(const struct emitter *e, const struct opnd *x, int n)
     }
 }
 
-/* Prints the operands that word `w` of the instruction's row in insns.h describes. Returns their number. */
+/* Prints the operands, from x on, that word `w` of the instruction's row in insns.h describes. Returns their
+ * number. */
 static int put_word(const struct emitter *e, const struct insn *in, const struct insn_word *w,
                     const struct opnd *x)
 {
@@ -139,16 +140,17 @@ static int put_word(const struct emitter *e, const struct insn *in, const struct
     return n;
 }
 
-/* Prints the operands that the words of the instruction's row describe. Optional operands may be missing. A
- * wgmma.wait_group may have additional operands, which are not printed: the registers that must not change
- * before the wait. */
+/* Prints the operands that the words of the instruction's row in insns.h describe. Optional operands may be
+ * missing. A wgmma.wait_group may have additional operands, which are not printed: the registers that must
+ * not change before the wait. */
 static void put_opnds(const struct emitter *e, const struct insn *in)
 {
     struct insn_word w;
     const char *next = insn_info[in->form.code].operands;
     for (int i = 0, words = 0; i < in->nopnds && (next = insn_word(next, &w)); words++) {
         text_str(e->out, words == 0 ? "\t" : ", ");
-        /* a word with an alternative describes a 64-bit descriptor; the alternative describes a vector of registers */
+        /* if a word has an alternative, it describes a 64-bit descriptor, and the alternative a vector of
+         * registers */
         if (w.other && in->opnds[i].cls != CLASS_b64)
             insn_word(w.other, &w);
         if (w.kind == WORD_nothing)
@@ -171,7 +173,8 @@ static void put_loc(const struct emitter *e, const struct insn *in)
     text_char(e->out, '\n');
 }
 
-/* Prints a call with its results and arguments. (put_texts prints the function's declaration.) */
+/* Prints a call with its result, if it has one, and its arguments. (put_texts declares the called
+ * functions.) */
 static void put_call(const struct emitter *e, const struct insn *in)
 {
     text_str(e->out, "call ");
@@ -185,7 +188,8 @@ static void put_call(const struct emitter *e, const struct insn *in)
     text_str(e->out, ");\n");
 }
 
-/* Prints the user's inline assembly, in which $0, $1, ... stand for the operands and $$ for a dollar sign. */
+/* Prints the user's inline assembly with registers in place of $0, $1, ..., which stand for the operands,
+ * results first; $$ stands for a dollar sign. */
 static void put_asm(const struct emitter *e, const struct insn *in)
 {
     struct text *out = e->out;
@@ -327,7 +331,7 @@ static void put_base_name(struct text *out, const char *path)
         text_char(out, *p == '"' || *p == '\\' || (unsigned char)*p < ' ' ? '_' : *p);
 }
 
-/* Declares the files with the numbers that .loc uses. */
+/* Declares the files to which .loc lines refer, with the numbers that these lines contain. */
 static void put_files(const struct emitter *e)
 {
     const struct diag *d = e->m->func->module->diag;
@@ -380,9 +384,9 @@ const char *ptx_param_name(const void *info, int64_t i)
     return ((const struct ptx_info *)info)->params.at[i].name;
 }
 
-/* Prints the guards as comments, unless the kernel has tensor maps. The comments are for users who launch
- * this PTX without neso. Such a user would notice a missing tensor map, but not an argument that violates a
- * guard. */
+/* Prints the guards, expressions of the arguments that must be at least 0, as comments, unless the kernel has
+ * tensor maps. The comments are for users who launch this PTX without neso. Such a user would notice a
+ * missing tensor map, but not an argument that violates a guard. */
 static void put_guards(const struct emitter *e, const struct ptx_info *info)
 {
     for (int i = 0; i < info->nguards && !info->nmaps; i++) {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse.c: fuses two instructions into one, if the second instruction is the only use of the first instruction's
- * result.
+/* fuse.c: fuses two or three instructions of a block into fewer instructions, if no other instruction uses
+ * the results that disappear.
  *
  *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         for floats: fma; t may also be a shift
  *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
  *     fma t, a, b, 0.5; max u, t, 0; min d, u, 1  =>  fma.sat d, a, b, 0.5
  *     setp q, x < y; not d, q          =>     setp d, x >= y         for integers
- *     setp q, x >= 0; setp s, x < c; and d, q, s  =>  setp d, x < c  64 bits; the result is unsigned
+ *     setp q, x >= 0; setp s, x < c; and d, q, s  =>  setp d, x < c  64 bits; the new comparison is unsigned
  *     ld x; add t, x, y; selp d, t, x, p  =>  ld d; @p add d, d, y
  *
  * A product and a sum of floats become an fma only if the kernel's option fp_fusion permits the contraction,
- * and the kernel is not deterministic. Multiplications of integers by powers of two that are not fused, and
- * unsigned divisions by powers of two, become shifts. */
+ * and the kernel is not deterministic. Unsigned divisions by powers of two become shifts. Multiplications of
+ * integers by powers of two become shifts too, if they are not fused. */
 #include "codegen/peephole.h"
 
 #include <string.h>
 
-/* Returns the instruction that defines x, if x is a register with exactly `nuses` uses and its definition is in block
- * b; else NULL. */
+/* Returns the instruction that defines x, if x is a register with exactly `nuses` uses and a single,
+ * unguarded definition, which is in block b; else NULL. */
 static struct insn *def_for(const struct peep *p, const struct mblock *b, struct opnd x, int nuses)
 {
     const struct reg_info *r = is_reg(x) ? &p->regs.at[x.n] : NULL;
@@ -51,8 +51,9 @@ static void drop_use(struct peep *p, struct opnd x)
         p->regs.at[x.n].nuses--;
 }
 
-/* Computes x * y + z in one instruction, if the addition is the only use of x * y. The new instruction is a
- * new use of x and y. The dead multiplication also counts as a use of x and y until peephole.c removes it. */
+/* `in` adds `product` and z. If `product` is x * y, and `in` is its only use, changes `in` into one
+ * instruction that computes x * y + z, and returns true. `in` is then a new use of x and y. The dead
+ * multiplication also counts as a use of x and y until peephole.c removes it. */
 static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in, struct opnd product,
                          struct opnd z)
 {
@@ -171,8 +172,8 @@ static void fuse_and(struct peep *p, const struct mblock *b, struct insn *in)
         fuse_setp(p, b, in, in->opnds[2], in->opnds[1]);
 }
 
-/* Returns whether the instruction has two operands, x and another one, and may move down to the use of its
- * result. */
+/* Returns whether the instruction has two operands, of which only the first is x, and may move down to the
+ * use of its result. */
 static bool computes_from(const struct peep *p, const struct insn *in, struct opnd x)
 {
     return in->guard < 0 && in->ndefs == 1 && in->nopnds == 3 && insn_has(in, PURE) && !insn_has(in, WARP) &&
@@ -180,8 +181,8 @@ static bool computes_from(const struct peep *p, const struct insn *in, struct op
            (!is_reg(in->opnds[2]) || p->regs.at[in->opnds[2].n].stable);
 }
 
-/* If a selp chooses between x and f(x, y), and f(x, y) has no other use, turns the selp into a guarded f that
- * overwrites x. */
+/* If `in` is a selp d, f(x, y), x, p, and nothing else uses f(x, y) and x, the instruction that defines x
+ * writes d instead, and the selp becomes the guarded instruction @p d = f(d, y). */
 static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
 {
     struct opnd *x = in->opnds;
@@ -208,9 +209,9 @@ static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
 
 /* Computes min(max(x, 0), 1) by .sat, if x is the f32 result of an add or fma whose last operand is a
  * constant. .sat turns NaN into +0, as max(NaN, 0) does. .sat and max may differ for x = -0, so x must never
- * be -0. A sum with a nonzero constant is never -0. An fma gives -0 only if its exact result is nearer to 0
- * than to -2^-149, the negative f32 next to 0. Such a result is impossible if the absolute value of the
- * constant is at least 2^-100. */
+ * be -0. A sum with a nonzero constant is never -0. An fma gives -0 only if its exact result is negative and
+ * at least as near to 0 as to -2^-149, the negative f32 next to 0. Such a result is impossible if the
+ * absolute value of the constant is at least 2^-100. */
 static void fuse_clamp(struct peep *p, const struct mblock *b, struct insn *in)
 {
     enum { ONE = 0x3f800000, LEAST_FOR_FMA = 0x0d800000 /* 2^-100 */ };
@@ -245,8 +246,8 @@ static int log2_exact(int64_t x)
     return is_power_of_two(x) ? log2_floor(x) : -1;
 }
 
-/* Turns a multiplication that was not fused, or an unsigned division, into a shift if the second operand is a power
- * of two. */
+/* `in` is a multiplication that was not fused, or a division. If its second operand is a power of two, turns
+ * the multiplication, or the division if it is unsigned, into a shift. */
 static void cheapen(struct insn *in)
 {
     struct opnd *y = &in->opnds[2];

@@ -10,8 +10,8 @@
  *   operands   in order, results first; emit.c prints operands by this text, and the emulator rejects other PTX:
  *                  d        a result, in a register           [p]      an address
  *                  a        a register or a constant          [p:s]    an address in space s
- *                  %a       a register                        [t{x}]   a tensor map's address and as many coordinates
- *                  #n       a constant                                 as the number says
+ *                  %a       a register                        [t{x}]   a tensor map's address, coordinates;
+ *                  #n       a constant                                 the instruction's number says how many
  *                  &a       a, or the address of a        _        an unused result (no operand)
  *                           variable or parameter         _|d      an unused result and a predicate
  *                  {x}      a vector in braces, of nvec (struct insn) elements; {x4}: of 4
@@ -19,7 +19,8 @@
  *              An operand's type follows after a colon if it differs from the instruction's type: a PTYPE, wide (with
  *              twice the bits of the instruction's type), from (the instruction's second type), or piece (the
  *              instruction's bits divided by the number of elements of the vector)
- *   result     class of the register `d`: own (of the instruction's type), wide (twice its bits), pred, or none
+ *   result     class of the register `d` that select/select.c creates: own (of the instruction's type), wide
+ *              (twice its bits), pred, or none (there is no result, or the caller creates its registers)
  *   traits     those of ir.h's tile ops: PURE (depends on its operands only), COMMUTES (a and b), READS, WRITES
  *              (memory), EFFECT (is not moved), TERMINATOR (leaves the block), and WARP (all lanes of the warp
  *              take part: it stays in its block), TIED (it also reads its results, unless it is `fresh`), PINNED (no

@@ -3,19 +3,20 @@
  * are live (see mir.h).
  *
  * A backward dataflow analysis over the blocks runs until nothing changes. Then a last walk records the
- * segments. A guarded definition keeps the old value in threads whose guard is false, so it also counts as a
- * use. */
+ * segments. A guarded definition keeps the old value in threads whose guard is false, and a TIED instruction
+ * reads the old value. So definitions by guarded and TIED instructions also count as uses. */
 #include "codegen/mir.h"
 
 #include <string.h>
 
 enum { WORD = 64 };
 
-/* Sets of virtual registers as bit vectors, for each block. */
+/* Sets of virtual registers as bit vectors: four sets for each block. */
 struct sets {
     int nwords;
-    /* Each set takes nwords words. `uses` has the registers that the block reads before it defines them; `in`
-     * and `out` have the registers that are live at the start and at the end of the block. */
+    /* Each set takes nwords words. `uses` has the registers that the block reads before it defines them,
+     * `defs` the registers that it defines. `in` and `out` have the registers that are live at the start and
+     * at the end of the block. */
     uint64_t *uses, *defs, *in, *out;
 };
 
@@ -60,7 +61,7 @@ static void gather(struct sets *s, const struct mblock *b)
 }
 
 /* The transfer function of one block: updates the block's `in` and `out`. Returns whether `in` changed. A
- * guarded definition does not end a live range, because its register is also in `uses`. */
+ * guarded definition does not end a live range: the register is in `defs`, but also in `uses`. */
 static bool flow(const struct mir *m, struct sets *s, const struct mblock *b)
 {
     int successors[2], n = mblock_successors(m, b, successors);
@@ -87,11 +88,12 @@ struct walk {
     const struct mir *m;
     struct liveness *l;
     uint64_t *live;
-    /* until[r]: the end of the current segment of live register r; the walk goes backward, so the segment's
-     * start is not known yet */
+    /* until[r]: if register r is live, the end of its current segment; the walk goes backward, so the start
+     * of the segment is not known yet */
     int *until;
     int regs; /* number of live 32-bit registers */
-    /* halves_of[r]: the number of 16-bit halves of registers that ptxas uses for r; a loaded parameter takes none */
+    /* halves_of[r]: the number of 16-bit halves of hardware registers that ptxas uses for r; 0 for a
+     * parameter of the kernel */
     uint8_t *halves_of;
     int halves, unpacked, preds;
 };
@@ -122,9 +124,10 @@ static void end(struct walk *w, int reg, int at)
     }
 }
 
-/* ptxas expands a division into several instructions. Returns how many halves of registers ptxas needs as
- * temporaries for this; 0 for other instructions. For a division of f64, ptxas calls a function. Values that
- * are live across the call cannot be in the function's registers. */
+/* Returns how many 16-bit halves of registers ptxas needs as temporaries when it expands the instruction: 0
+ * unless the instruction is a division. For a division of f64, ptxas calls a function, and values that are
+ * live across the call cannot be in the function's registers. So all registers of this function count as
+ * temporaries. */
 static int temps_of(const struct mir *m, const struct insn *in)
 {
     const struct params *p = m->func->module->params;
@@ -182,8 +185,8 @@ static void walk_block(struct walk *w, const struct sets *s, const struct mblock
     each_reg(w, w->live, s->nwords, enter, first);
 }
 
-/* Computes halves_of, and sets l->unpacks and l->loads_halves. If an instruction unpacks a register into two
- * halves, ptxas keeps both halves in that register. */
+/* Computes halves_of (struct walk), and sets l->unpacks and l->loads_halves. If an instruction unpacks a
+ * register into two halves, ptxas keeps both halves in that register, so each takes one half. */
 static uint8_t *halves_of(const struct mir *m, struct liveness *l)
 {
     uint8_t *halves = NEW_ARRAY(m->arena, m->regs.n + 1, uint8_t);

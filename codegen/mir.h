@@ -3,18 +3,18 @@
  *
  *     select       tile ops -> instructions that are not optimized, one for each register of a tile
  *     peephole     fewer instructions: CSE, fusion, constants moved into addresses, dead code removed
- *     remat        if registers are short, cheap values are computed again for each tile op that uses them
+ *     remat        if registers do not suffice, computes cheap values again for each tile op that uses them
  *     schedule     list scheduling within each block
- *     branch_over_masked   branches around instructions whose results only a masked store needs
+ *     branch_over_masked   inserts branches around instructions whose results only a masked store needs
  *     regalloc     virtual registers -> fewer registers, named by class
  *     resources    the number of CTAs that must fit on an SM
  *     emit         machine IR -> PTX text
  *
- * Most registers have one definition. Two kinds of registers have several definitions: variables (values that
- * loops carry or branches yield), and results of guarded loads, which are first set to the load's `other`
- * value. A guarded instruction may leave its results unchanged, and a TIED instruction reads the old values
- * of its results. So an instruction of either kind counts as a use of its results, unless it is marked
- * `fresh`.
+ * Most registers have one definition. Three kinds of registers have several definitions: variables (values
+ * that loops carry or branches yield), results of guarded instructions, which an earlier instruction sets for
+ * the threads whose guard is false (for a load: to its `other` value), and results of TIED instructions. A
+ * guarded instruction may leave its results unchanged, and a TIED instruction reads the old values of its
+ * results. So guarded and TIED instructions count as uses of their results, unless they are marked `fresh`.
  *
  * In the order of blocks, every block follows its dominators. A block falls through to the next block unless it ends
  * in an unguarded jump or return. */
@@ -108,7 +108,7 @@ enum word_kind {
     WORD_value,    /* register or constant */
     WORD_register,
     WORD_constant,
-    WORD_place,    /* register, constant, variable or parameter */
+    WORD_place,    /* register, constant, or the address of a variable or parameter */
     WORD_address,
     WORD_map,      /* the address of a tensor map, and the coordinates that follow it */
     WORD_nothing   /* no operand */
@@ -119,17 +119,19 @@ struct insn_word {
     bool optional;
     bool drops;        /* the operand `_` (an unused result) precedes this word */
     const char *name;  /* points to the word's letter in the row's text */
-    int vector;        /* number of operands in braces, or VECTOR_as_written; 0: no braces */
+    /* the number of operands in braces; VECTOR_as_written: each instruction has its own number (insn.nvec);
+     * 0: no braces */
+    int vector;
     /* The name of the operand's type; for an address, the name of its state space. The name ends before the
-     * next character that is not a letter or digit. NULL: the operand has the instruction's type. */
+     * first character that is not a letter or digit. NULL: the operand has the instruction's type. */
     const char *type;
     const char *other; /* the alternative word, which follows `|`; NULL: none */
 };
 /* Parses the first word of `operands` into *w, and returns the text after this word. Returns NULL if
  * `operands` contains no word. */
 const char *insn_word(const char *operands, struct insn_word *w);
-/* Returns the number of operands that the word describes, not counting a tensor map's coordinates. nvec is the number
- * of operands in braces. */
+/* Returns the number of operands that the word describes, not counting a tensor map's coordinates. nvec is
+ * the number of operands in braces if w->vector is VECTOR_as_written. */
 int insn_word_opnds(const struct insn_word *w, int nvec);
 
 extern const struct class_info class_info[CLASS_count];
@@ -244,7 +246,8 @@ struct form form_mov(enum reg_class cls);
  * registers. nvec is the number of operands in braces, as in struct insn. */
 bool form_takes_imm(struct form form, int k, int nvec);
 struct opnd opnd_int(enum reg_class cls, int64_t i);
-/* Returns the constant x as a constant of class cls with the same bits. */
+/* Returns a constant of class cls with the low bits of the constant x: sign-extended for b16, b32 and b64,
+ * zero-extended for other classes. */
 struct opnd opnd_as(enum reg_class cls, struct opnd x);
 bool opnd_same(struct opnd a, struct opnd b);
 bool opnd_is_imm(struct opnd o, int64_t i);
@@ -294,13 +297,13 @@ struct liveness {
     struct live_range *ranges;   /* the live range of each virtual register */
     int peak_regs;             /* the maximum number of 32-bit registers live at once */
     struct loc peak;
-    /* the maximum number of live 16-bit halves of registers, as ptxas counts them, with its temporaries for
-     * divisions */
+    /* the maximum number of 16-bit halves of registers live at once, as ptxas counts them: the temporaries of
+     * its divisions count, parameters do not */
     int peak_halves;
     int peak_preds;
     bool unpacks;       /* the kernel unpacks registers into two 16-bit halves */
     bool loads_halves; /* the kernel loads 16-bit halves one by one, under masks */
-    bool peak_unpacked; /* unpacked halves are live at the position with peak_halves */
+    bool peak_unpacked; /* unpacked halves are live at the position where the most halves are live */
 };
 struct liveness *liveness_of(const struct mir *m);
 
@@ -315,7 +318,7 @@ int func_regs_most(const struct func *f);
 enum ptxas_kernel {
     PTXAS_counted,       /* the live registers as ptxas counts them (peak_halves), without any reserve */
     PTXAS_rows,          /* kernels that reduce rows: an upper bound, since with too few registers ptxas spills */
-    PTXAS_pipeline,      /* kernels with a software pipeline, whose blocks keep their order */
+    PTXAS_pipeline,      /* kernels with a software pipeline whose blocks the scheduler does not reorder */
     PTXAS_mma,           /* kernels of mma.sync */
     PTXAS_async,         /* kernels with asynchronous dots */
     /* kernels with two chained asynchronous dots: the fewest registers with which ptxas compiles them */
@@ -335,7 +338,7 @@ bool reduces_once(const struct mir *m);
  * than resources_ctas_of_roles returns. Runs after register allocation. */
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info);
 
-/* -- branch_over_masked.c: returns whether anything changed -- */
+/* -- branch_over_masked.c: inserts the branches; returns whether there are any -- */
 bool skip(struct mir *m);
 
 /* -- pressure.c: reports register pressure and live ranges -- */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* peephole.c: simplifies instructions, given the definitions of their operands, and removes those that are
- * not needed.
+/* peephole.c: simplifies instructions, given the definitions of their operands, and removes instructions that
+ * are not needed.
  *
  *     shl t, %tid, 2; add a, t, 1; add b, pid512, a        shl t, %tid, 2; mad s, pid, 512, t
  *     mul.wide c, b, 4; add q, p, c; ld x, [q]        =>    mul.wide c, s, 4; add q, p, c; ld x, [q+4]
  *
  * A forward walk propagates copies and constants, reassociates additions so that their constants end up in
  * addresses, and reuses results of equal instructions in dominating blocks (CSE). Then fuse.c fuses pairs of
- * instructions (mad, fma, setp.and), for which it needs the number of uses of each register. Finally, dead
- * instructions are removed. */
+ * instructions (mad, fma, setp.and), for which it needs the number of uses of each register. Equal
+ * instructions in both arms of a branch become one instruction before the branch. Finally, dead instructions
+ * are removed. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -21,10 +22,11 @@ struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code)
     return in && in->form.code == code ? in : NULL;
 }
 
-/* If x in an address [x + c] is y + d, with constants c and d, rewrites the address as [y + (c + d)]. */
+/* If x in an address [x + c] is y + d, with constants c and d, rewrites the address as [y + (c + d)]. Repeats
+ * this while y is such a sum, and the new offset is not too far from 0. */
 static void fold_address(const struct peep *p, struct opnd *at)
 {
-    enum { FAR = 1 << 23 }; /* the constant offset in an address stays below FAR */
+    enum { FAR = 1 << 23 }; /* the constant offset in an address stays from -FAR to FAR - 1 */
     const struct insn *add;
     while ((add = peep_def(p, (struct opnd){.kind = OPND_reg, .cls = at->cls, .n = at->n}, INSN_add)) &&
            is_imm(add->opnds[2]) && is_reg(add->opnds[1])) {
@@ -137,9 +139,9 @@ static void grow_table(struct peep *p)
     }
 }
 
-/* Replaces the instruction's results by the results of an earlier equal instruction in this block or in a
- * dominating block. (For a WARP instruction, the search covers only this block.) If there is no such
- * instruction, adds the instruction to the hash table and returns false. */
+/* If an earlier equal instruction is in this block or in a dominating block (for a WARP instruction: in this
+ * block), replaces the results of `in` by the results of the earlier instruction, and returns true. Otherwise
+ * adds `in` to the hash table and returns false. */
 static bool shared_before(struct peep *p, struct insn *in)
 {
     if (2 * p->table_used >= p->table_size)
@@ -232,7 +234,7 @@ static void rewrite_block(struct peep *p, struct mblock *b)
 
 /* -- instructions that both arms of a branch execute -- */
 
-/* Returns whether the instruction can move from its block to the end of the block's dominator. */
+/* Returns whether the instruction can move from block `from` to the end of the dominator of `from`. */
 static bool can_hoist(const struct peep *p, const struct insn *in, const struct mblock *from)
 {
     for (int i = in->ndefs; i < in->nopnds; i++)
@@ -241,7 +243,8 @@ static bool can_hoist(const struct peep *p, const struct insn *in, const struct 
     return may_share(p, in) && !insn_has(in, WARP);
 }
 
-/* Returns the index of an instruction of block b that computes the same as `in`; -1 if there is none. */
+/* Returns the index of an instruction of block b that computes the same as `in`; -1 if there is none.
+ * hashes[i] is the hash_work of instruction i. */
 static int equal_in(const struct mblock *b, const struct insn *in, const uint64_t *hashes)
 {
     uint64_t hash = hash_work(in);
@@ -271,8 +274,8 @@ static void remove_null(struct mblock *b)
     b->insns.n = kept;
 }
 
-/* Blocks x and y are the arms of the branch at the end of b. If equal instructions are in both arms, moves
- * one of them to b, before the branch, and removes the other. */
+/* Blocks x and y are the arms of the branch at the end of b. Of two equal instructions, one in each arm,
+ * moves the one in x to b, before the branch, and removes the one in y. */
 static void hoist_from_arms(struct peep *p, struct mblock *b, struct mblock *x, struct mblock *y)
 {
     uint64_t *hashes = NEW_ARRAY(p->m->arena, x->insns.n + 1, uint64_t);
@@ -293,8 +296,8 @@ static void hoist_from_arms(struct peep *p, struct mblock *b, struct mblock *x, 
     remove_null(y);
 }
 
-/* Visits inner branches before outer branches, so that an instruction that is in all arms of two nested
- * branches can move out of both branches. */
+/* Moves equal instructions out of the arms of all branches. Visits inner branches before outer branches, so
+ * that an instruction that is in all arms of two nested branches can move out of both branches. */
 static void hoist_all(struct peep *p)
 {
     struct mir *m = p->m;

@@ -6,7 +6,8 @@
  *     registers:   there %acc 128, %shared_load.1 36, %offs_a.9 16, %offs_b.9 16, 11 more
  *     registers: line 306: 169
  *
- * The number reported for a source line is the maximum over the line's instructions.
+ * The most registers are live at line 308, column 16; 128 of them hold %acc. The number for a source line is
+ * the maximum over the line's instructions.
  *
  *     // live %rd20 2: 4-9 12-15 %addptr
  *
@@ -16,7 +17,7 @@
 
 enum { SHOWN = 6 };
 
-/* Returns an array with the number of live registers before each position. */
+/* Returns an array with the number of 32-bit registers that are live before each position. */
 static int *pressure_of(const struct mir *m, const struct liveness *live)
 {
     int *regs = NEW_ARRAY(m->arena, live->npositions + 2, int);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* regalloc.c: assigns PTX registers to virtual registers. Virtual registers may share a PTX register.
+/* regalloc.c: assigns PTX registers to virtual registers. Several virtual registers may share a PTX register.
  *
  *     add.f32 v9, v4, v8            add.f32 %f4, %f4, %f3
  *     mov.f32 v4, v9          =>
  *
  * ptxas allocates the hardware registers. The purpose of this allocation is to make the PTX readable, and to
  * remove moves of loop-carried and yielded values. First, the source and the destination of a move are
- * coalesced if their live ranges do not overlap, or if both hold the same value. Then each virtual register
- * gets the lowest number that is free from its first definition to its last use. */
+ * coalesced (into a web) if their live ranges do not overlap, or if both hold the same value. Then each web
+ * gets the lowest register number that is free from the web's first definition to its last use. */
 #include "codegen/mir.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct web {
     int parent; /* union-find: a representative is its own parent */
     struct live_range range;
     VEC(int) defs;    /* positions of the definitions */
-    int tuple, index; /* the wgmma tuple that contains the web, and the web's index in the tuple; -1: none */
+    int tuple, index; /* the number of the wgmma tuple with the web (-1: none), and the web's index in it */
     const struct insn *start; /* the first definition */
 };
 
@@ -27,7 +27,7 @@ struct tuple {
     bool is_sum; /* the tuple is an accumulator */
     int n, *regs;
     bool begun; /* true once one of its registers has a number */
-    int model;  /* the older tuple whose numbers this tuple reuses; -1: none */
+    int model;  /* the number of the older tuple whose register numbers this tuple reuses; -1: none */
 };
 
 struct allocator {
@@ -73,8 +73,8 @@ static struct live_range merged(struct arena *arena, const struct live_range *x,
     return r;
 }
 
-/* Returns whether `copy` and `source` hold the same value while both are live: no instruction may define one
- * of them again while the copy is live. */
+/* Returns whether `copy`, the destination of a move from `source`, equals `source` as long as `copy` is live:
+ * the move is the only definition of `copy`, and no instruction defines `source` while `copy` is live. */
 static bool stays_equal(const struct web *copy, const struct web *source)
 {
     if (copy->defs.n != 1)
@@ -125,8 +125,9 @@ static void note_defs(struct allocator *a)
         }
 }
 
-/* If the first definition of an accumulator is a wgmma, extends the accumulator's live range back to the preceding
- * wgmma.fence. So no other value occupies the accumulator's registers between the fence and the wgmma. */
+/* reg is a register of an accumulator whose first definition is the wgmma at position `start`. Extends the
+ * live range back to the preceding wgmma.fence, at position `fence`, so that no other value occupies the
+ * register between the fence and the wgmma. */
 static void begin_at_fence(struct allocator *a, int reg, int start, int fence)
 {
     struct live_range *r = &a->webs[reg].range;
@@ -213,7 +214,8 @@ static void find_tuples(struct allocator *a)
 }
 
 /* The state of one register number of a class. busy_until: the position up to which the number is in use.
- * tuple: the last tuple that had the number; -1: none. for_sums: only accumulators may have the number. */
+ * tuple: the last wgmma tuple with a register that got the number; -1: none. for_sums: only registers of
+ * accumulators may have the number. */
 struct number {
     int busy_until, tuple;
     bool for_sums;
@@ -237,11 +239,11 @@ static bool is_of_sum(const struct allocator *a, int reg)
     return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
 }
 
-/* Returns whether reg may get number n, which is free and has the state *x. Numbers of accumulators are only
- * for accumulators, and an accumulator does not get a number that another tuple has had (for an exception,
- * see wanted_number). The first register of an operand's tuple may get a number that an older tuple of the
- * same size had at the same index. Then wanted_number gives the tuple's other registers the numbers of the
- * older tuple too. */
+/* Returns whether reg may get number n (from 0), which is free and has the state *x. Numbers of accumulators
+ * are only for accumulators, and an accumulator does not get a number that another tuple has had, unless
+ * wanted_number returns this number. Of an operand's tuple, the register that is numbered first may get a
+ * number that an older similar tuple (is_alike) had at the same index. Then wanted_number gives the tuple's
+ * other registers the numbers of the older tuple too. */
 static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
                      int reg)
 {
@@ -256,11 +258,11 @@ static bool may_have(const struct allocator *a, const struct allocation *alloc, 
     return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].index]] == n + 1;
 }
 
-/* Returns the preferred number of a tuple's register; -1: none. A tuple reuses all numbers of an older tuple
- * or none. So once one register of the tuple has the number of an older tuple's register, each other register
- * prefers the number at the same index of the older tuple. In other tuples, the first value of a register may
- * be computed from the register at the same index of a similar tuple (is_alike). It then prefers that
- * register's number. */
+/* Returns the preferred number (from 0) of a register that belongs to a tuple; -1: none. A tuple reuses all
+ * numbers of an older tuple or none. So once one register of the tuple has the number of an older tuple's
+ * register, each other register prefers the number at the same index of the older tuple. In a tuple that
+ * reuses no numbers, the first value of a register may be computed from the register at the same index of a
+ * similar tuple (is_alike). The register then prefers the number of that other register. */
 static int wanted_number(struct allocator *a, const struct allocation *alloc, const struct span *s)
 {
     const struct web *w = &a->webs[s->reg];
@@ -279,16 +281,17 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
     return -1;
 }
 
-/* Assigns each live range the lowest free number. The numbers do not affect the machine code that ptxas
- * generates, except for the registers of wgmmas, which ptxas does not rename. The numbers of these registers
- * matter for two reasons. First, ptxas serializes wgmmas if a register has different indices in the tuples of two
- * wgmmas (warning C7511). Second, ptxas silently generates wrong code if a register of an accumulator holds
- * another value earlier or later. ptxas then merges distinct shuffles into one, or computes a wrong sum if ptxas
- * spills (ptxas 13.0, driver 580; tests/programs/sums_apart.py). So an accumulator does not share its numbers
- * with other values. Two accumulators share numbers only if one accumulator starts with the value of the
- * other accumulator. (An example of the fault: two dots write the same tuple, and after each dot, the program
- * multiplies the accumulator. ptxas then keeps only the first multiplication.) Operands in registers may
- * share their numbers. */
+/* Assigns each live range its preferred number (wanted_number) if it is free, else the lowest free number.
+ * The numbers do not affect the machine code that ptxas generates, except for the registers of wgmmas, which
+ * ptxas does not rename. The numbers of these registers matter for two reasons. First, ptxas serializes
+ * wgmmas if a register has different indices in the tuples of two wgmmas (warning C7511). Second, ptxas
+ * silently generates wrong code if a register of an accumulator holds another value earlier or later: ptxas
+ * then merges distinct shuffles into one, or computes a wrong sum if it spills (ptxas 13.0, driver 580;
+ * tests/programs/sums_apart.py). (Another example of the fault: two dots write the same tuple, and after each
+ * dot, the program multiplies the accumulator. ptxas then keeps only the first multiplication.) So an
+ * accumulator does not share its numbers with other values. Two accumulators share numbers only if one of
+ * them starts with the value of the other. Operands in registers may share their numbers with other
+ * values. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};

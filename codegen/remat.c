@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* remat.c: rematerializes cheap values for each tile op that uses them, if registers are short.
+/* remat.c: rematerializes cheap values for each tile op that uses them, if a thread has too few registers.
  *
  *     %m = n < size; store p, x, %m; store q, y, %m  =>  ...; store p, x, %m; %m2 = n < size; store q, y, %m2
  *
  * Without this pass, a tile of addresses or masks that two accesses share would stay live from the first
  * access to the second, in at least one register for each element. The first op that uses a value reads the
- * original register. For each later op, the pass copies the instructions that compute the value. It copies
- * only instructions of the op's own block, so that no computation moves into a loop.
+ * original register. For each later op that uses the value, the pass copies the instructions that compute it.
+ * The pass copies only instructions of the block in which the op is, so that no computation moves into a
+ * loop.
  *
- * Copies for an operand of a wgmma are inserted before the wgmma.fence, because registers must be written before the
- * fence. */
+ * Copies for an operand of a wgmma are inserted before the preceding wgmma.fence, because the registers that
+ * a wgmma reads must be written before this fence. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -19,8 +20,8 @@ struct remat_reg {
     int ndefs, block;
     const struct op *first,
         *copy_for; /* first: the first tile op that uses the register. copy_for: the last tile op that got a copy */
-    int copy;
-    bool kept;   /* a dot in flight reads the register until a wait, so no copy may replace the register */
+    int copy;    /* the result of the copy for copy_for */
+    bool kept;   /* an asynchronous dot may read the register until a wait, so no copy may replace it */
     bool in_dot; /* an asynchronous dot reads the register */
 };
 
@@ -54,10 +55,10 @@ static void note_defs(struct remat *r)
         }
 }
 
-/* For each move to a register that is marked `kept`, also marks the source of the move, if the source is a
- * variable or an operand of a dot. The reason: if a dot is in flight across iterations (carry_dots.c), the
- * loop moves the register that the dot reads to a variable, and coalescing makes both one register. Returns
- * whether it marked a register. */
+/* For each move to a register that is marked `kept`, also marks the source of the move as `kept`, if the
+ * source is a variable or an operand of an asynchronous dot. The reason: if a dot is in flight across
+ * iterations (carry_dots.c), the loop moves the register that the dot reads to a variable, and regalloc.c
+ * gives the register and the variable the same number. Returns whether this call marked a register. */
 static bool mark_sources(struct remat *r)
 {
     bool any = false;
@@ -85,9 +86,9 @@ static bool is_cheap(const struct remat *r, const struct insn *in)
     return true;
 }
 
-/* Returns the register that the current tile op uses instead of `reg`. If an earlier tile op uses `reg`, and
- * the value is cheap to compute again, this is the result of a copied instruction. Otherwise, it is `reg`.
- * `depth` is the number of copied instructions between `reg` and the tile op. */
+/* Returns the register that the current tile op reads instead of `reg`. If an earlier tile op uses `reg`, and
+ * its value is cheap to compute again, returns the result of a copied instruction. Otherwise, returns `reg`
+ * itself. `depth` is the number of copied instructions through which the tile op uses `reg`. */
 static int reg_for(struct remat *r, int reg, int depth)
 {
     if (reg >= r->nregs)
@@ -132,7 +133,8 @@ static void rewrite(struct remat *r, struct insn *in)
     VEC_PUSH(r->m->arena, &r->b->insns, in);
 }
 
-/* Rewrites the wgmmas of the group that begins with the fence at `fence`. */
+/* Rewrites the operands of the wgmmas between the fence, which is instruction `fence` of b, and the next
+ * commit. */
 static void rewrite_wgmmas(struct remat *r, const struct mblock *b, int fence)
 {
     for (int i = fence + 1; i < b->insns.n && b->insns.at[i]->form.code != INSN_wgmma_commit; i++)

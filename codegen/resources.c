@@ -3,7 +3,7 @@
  *
  *     func_regs_most     the most registers that a thread can have
  *     ptxas_regs         an estimate of the registers per thread that ptxas will use, from the live registers
- *     resources_ctas     the number of CTAs that fit on an SM with a number of registers per thread
+ *     resources_ctas     the number of CTAs that fit on an SM with a given number of registers per thread
  *     resources_ctas_of_roles   the number of CTAs that fit with the registers of the warp roles (setmaxnreg)
  *     resources_choose   chooses .minnctapersm, and removes setmaxnreg if too many CTAs share an SM
  *
@@ -18,9 +18,9 @@ int func_regs_most(const struct func *f)
 
 /* -- the registers that ptxas needs -- */
 
-/* Estimates and schedules distinguish kernels with one reduction from kernels with several. A kernel with one
- * reduction needs all loaded values directly after this reduction. In a kernel with several reductions, each
- * reduction hides the latency of the loads for the next reduction. */
+/* The estimates of registers and the scheduler treat kernels with one reduction differently from kernels with
+ * several. A kernel with one reduction needs all loaded values directly after this reduction. In a kernel
+ * with several reductions, each reduction hides the latency of the loads for the next reduction. */
 bool reduces_once(const struct mir *m)
 {
     const struct op *seen = NULL;
@@ -45,8 +45,8 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
-/* Returns whether a thread divides several elements. If the divisions share a divisor, its inverse and its
- * scale stay live in registers (divide_scaled in select/arith.c). */
+/* Returns whether a thread divides several elements. If the divisions share a divisor, the inverse and the
+ * scale of the divisor stay live in registers (divide_scaled in select/arith.c). */
 static bool divides_many(const struct mir *m)
 {
     for (int i = 0; i < m->blocks.at[0]->insns.n; i++) {
@@ -58,19 +58,19 @@ static bool divides_many(const struct mir *m)
 }
 
 /* Returns whether two unpacked 16-bit halves share a register at the position where the most halves are live.
- * A half that is loaded alone, under a mask, takes a whole register. So if the kernel also has such loads,
- * the result is true only if unpacked halves are live at that position. */
+ * A half that is loaded alone, under a mask, takes a whole register. In a kernel with such loads, the result
+ * is true only if unpacked halves are live at that position; in other kernels, it is true if the kernel
+ * unpacks any register. */
 static bool shares_registers(const struct liveness *live)
 {
     return live->unpacks && (live->peak_unpacked || !live->loads_halves);
 }
 
 /* Estimates the registers of a kernel that reduces rows, from the counted registers (PTXAS_counted). ptxas
- * needs more registers than counted if the kernel has loops or branches, or if no 16-bit halves share
- * registers. In other kernels, ptxas needs fewer registers than counted, with two exceptions. If a thread
- * divides several elements, ptxas needs one more register. If a kernel with one reduction has unguarded
- * loads, the estimate is also higher, because with fewer registers ptxas would move these loads down to their
- * uses. */
+ * needs more registers than counted in three cases: the kernel has loops or branches; no 16-bit halves share
+ * registers; or a thread divides several elements (one register more). The estimate also exceeds the counted
+ * registers for a kernel with one reduction and unguarded loads, because with fewer registers ptxas would
+ * move these loads down to their uses. In all other kernels, ptxas needs fewer registers than counted. */
 static int regs_of_rows(const struct mir *m, const struct liveness *live)
 {
     const struct params *p = m->func->module->params;
@@ -119,10 +119,10 @@ int resources_ctas_of_roles(const struct func *f)
     return all ? f->target->regs_sm / all : 0;
 }
 
-/* Returns for how many CTAs of a kernel with dots an SM has enough registers. ptxas compiles two chained
- * asynchronous dots with fewer registers than are live (PTXAS_chained). So two CTAs may fit although the
- * number of live registers allows only one. This does not apply if setmaxnreg divides the registers among
- * roles. */
+/* Returns how many CTAs of a kernel with dots fit on an SM with regard to registers; at least 1. ptxas
+ * compiles two chained asynchronous dots with fewer registers than are live (PTXAS_chained). So two CTAs may
+ * fit although the number of live registers allows only one. The function does not rely on this if setmaxnreg
+ * divides the registers among warp roles. */
 static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_async)
 {
     const struct params *p = m->func->module->params;
@@ -149,11 +149,11 @@ static bool is_dot(const struct insn *in)
     return in->op && in->op->code == OP_dot;
 }
 
-/* Returns the number for .minnctapersm; 0 for a kernel without dots, for which ptxas chooses. For a
- * persistent kernel, also sets info->persistent. Without .minnctapersm, ptxas reduces the registers per
- * thread so that more threads fit on an SM, and may spill. Kernels with dots gain more from registers than
- * from threads. A persistent kernel requests as many CTAs as fit, because a single CTA with small tiles would
- * leave the tensor cores idle between two iterations. */
+/* Returns the number for .minnctapersm; 0 for a kernel without dots, for which ptxas chooses the number. For
+ * a persistent kernel with dots, also sets info->persistent. Without .minnctapersm, ptxas reduces the
+ * registers per thread so that more threads fit on an SM, and may spill. Kernels with dots gain more from
+ * registers than from threads. A persistent kernel requests as many CTAs as fit, because a single CTA with
+ * small tiles would leave the tensor cores idle between two iterations. */
 static int choose_ctas(const struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     const bool has_async = mir_any(m, starts_async_dot);
@@ -190,7 +190,7 @@ void resources_choose(struct mir *m, const struct liveness *live, struct ptx_inf
 {
     m->ctas = choose_ctas(m, live, info);
     /* if more CTAs share an SM than the register counts of setmaxnreg allow, a CTA has too few registers for
-     * setmaxnreg, but enough to run without setmaxnreg */
+     * these counts, but enough registers to run without setmaxnreg */
     if (m->ctas > 1 && m->ctas > resources_ctas_of_roles(m->func))
         drop_setmaxnreg(m);
 }

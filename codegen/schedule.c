@@ -10,11 +10,11 @@
  * that increases the number of live registers (a load, shuffle or constant) only if no other instruction is
  * ready; of several such instructions, it chooses the one with the longest path.
  *
- * If a schedule needs more registers than a thread has, all blocks are scheduled a second time. While many
- * registers are live in this second schedule, the scheduler completes the block's stores in order: it first
- * chooses the instructions on which the first store depends, then those on which the second store depends,
- * and so on. ptxas schedules again with more knowledge of the hardware, but does not move instructions far.
- * So this order should already hide latencies and fit the registers. */
+ * If the schedule needs more registers than a thread can have, all blocks are scheduled a second time. While
+ * many registers are live in this second schedule, the scheduler completes the block's stores in order: it
+ * first chooses the instructions on which the first store depends, then those on which the second store
+ * depends, and so on. ptxas schedules the instructions again with more knowledge of the hardware, but does
+ * not move instructions far. So the order in the PTX should already hide latencies and fit the registers. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -25,30 +25,30 @@ struct edge {
 
 struct node {
     struct insn *insn;
-    VEC(struct edge) after; /* edges to the instructions that depend on this one */
-    int waits;              /* number of unscheduled instructions on which this one depends */
-    int height;             /* length in cycles of the longest path from here to the block's end */
-    VEC(int) before;        /* the instructions on which this one depends; only if scheduler.ranks is set */
+    VEC(struct edge) after; /* edges to the instructions that depend on `insn` */
+    int waits;              /* number of unscheduled instructions on which `insn` depends */
+    int height;             /* length in cycles of the longest path from `insn` to the block's end */
+    VEC(int) before;        /* the nodes on which `insn` depends; filled only if scheduler.ranks is set */
     /* the node's position in an order that completes the block's stores one after the other */
     int rank;
     bool done;
 };
 
-/* The uses of a register in the current block. */
+/* The uses and definitions of a register in the current block. */
 struct reg_use {
     int block;      /* the block for which the other fields are valid */
     int def;        /* the latest node that defines the register, or -1 */
     VEC(int) reads; /* the nodes after `def` that read the register */
     int remaining;  /* number of reads in this block that are not scheduled yet */
-    /* number of unguarded definitions in this block that are not scheduled yet; other blocks can see only the
-     * value of the last definition */
+    /* number of unguarded definitions in this block that are not scheduled yet; while there are any, no other
+     * block can read the register's current value */
     int changes;
-    bool elsewhere; /* other blocks use the register too */
-    bool live;
+    bool elsewhere; /* other blocks use or define the register too */
+    bool live;      /* at the point in the block up to which instructions are scheduled */
 };
 
-/* A heap of ready instructions. If by_rank is set, they are ordered by rank; otherwise, by height and then by
- * position. */
+/* A heap of ready instructions (all instructions on which they depend are scheduled). They are ordered by
+ * rank if by_rank is set; otherwise by height, and for equal heights by their original position. */
 struct heap {
     VEC(int) nodes;
     bool by_rank;
@@ -62,9 +62,9 @@ struct scheduler {
     /* ready instructions: ready[1] has those that increase the number of live registers, ready[0] the others */
     struct heap ready[2];
     struct heap ranked; /* all ready instructions, ordered by rank */
-    bool ranks;         /* when registers are short, choose the instruction with the lowest rank */
+    bool ranks;         /* while live_regs exceeds limit_regs, choose the instruction with the lowest rank */
     int live_regs, limit_regs;
-    bool keeps_pipelines; /* pipelined blocks keep their order, because the registers suffice for it */
+    bool keeps_pipelines; /* pipelined blocks keep their original order, because registers suffice for it */
 };
 
 /* -- dependences -- */
@@ -92,8 +92,8 @@ static struct reg_use *reg_use(struct scheduler *s, int reg, int block)
     return r;
 }
 
-/* Returns the instruction's latency in cycles. For a ld or atom of shared memory, this is the latency of
- * shared memory, not the latency in the row of insns.h. */
+/* Returns the instruction's latency in cycles. For a ld or atom of shared memory, returns the latency of
+ * shared memory instead of the latency in the row of insns.h. */
 static int cycles_of(const struct target *t, const struct insn *in)
 {
     enum latency row = insn_info[in->form.code].latency;
@@ -118,7 +118,7 @@ static void add_def(struct scheduler *s, int reg, int at, int block)
 {
     struct reg_use *r = reg_use(s, reg, block);
     bool is_read =
-        /* the instruction also reads the register, so add_read has made it depend on the last definition */
+        /* the instruction also reads the register, so add_read has already made it depend on r->def */
         r->reads.n > 0 && r->reads.at[r->reads.n - 1] == at;
     add_edge(s, is_read ? -1 : r->def, at, 1);
     for (int i = 0; i < r->reads.n; i++)
@@ -140,8 +140,8 @@ static void add_registers(struct scheduler *s, int at, int block)
         add_def(s, in->opnds[i].n, at, block);
 }
 
-/* The accesses to one memory space so far. Two reads may be reordered. A write must not be reordered with other
- * accesses. */
+/* The last write and the reads after it, among the accesses so far to shared memory, or to all other memory.
+ * Two reads may be reordered. A write must not be reordered with other accesses. */
 struct memory_order {
     int last_write;
     VEC(int) reads;
@@ -161,8 +161,8 @@ static void order_access(struct scheduler *s, struct memory_order *o, int at, bo
 }
 
 /* Adds the dependences of an instruction on earlier accesses. memories[1] is shared memory, and memories[0]
- * is all other memory. Instructions with the trait EFFECT, such as barriers, order the accesses to both. A
- * volatile load is treated as a write. */
+ * is all other memory. An instruction with the trait EFFECT, such as a barrier, counts as a write to both. A
+ * volatile load counts as a write. */
 static void add_memory(struct scheduler *s, struct memory_order memories[2], int at)
 {
     const struct insn *in = s->nodes[at].insn;
@@ -176,8 +176,8 @@ static void add_memory(struct scheduler *s, struct memory_order memories[2], int
             order_access(s, &memories[i], at, writes);
 }
 
-/* Adds the dependences of PINNED instructions, past which no instruction moves. Returns the node of the last PINNED
- * instruction. */
+/* Adds the dependences that keep instructions from moving past PINNED instructions. `last` is the last PINNED
+ * node before node `at`, or -1. Returns the last PINNED node up to `at`, or -1. */
 static int add_pin(struct scheduler *s, int at, int last)
 {
     add_edge(s, last, at, 0);
@@ -198,13 +198,14 @@ static bool goes_before(const struct scheduler *s, const struct heap *h, int a, 
     return x->height != y->height ? x->height > y->height : a < b;
 }
 
-/* Returns whether the register is dead after its last remaining read in this block. */
+/* Returns whether the register is dead after the last of its remaining reads in this block: no other block
+ * uses it, or this block defines it again. */
 static bool is_private(const struct reg_use *r)
 {
     return !r->elsewhere || r->changes > 0;
 }
 
-/* Returns the number of registers that become live at an instruction, minus the number that die. */
+/* Returns the number of 32-bit registers that become live at an instruction, minus the number that die. */
 static int growth(const struct scheduler *s, const struct insn *in)
 {
     int n = 0;
@@ -239,8 +240,8 @@ static void push_ready(struct scheduler *s, int node)
         heap_push(s, &s->ranked, node);
 }
 
-/* Removes entry i of the heap and returns its node. The heap's last entry takes the position of the removed
- * entry, and then moves down or up. */
+/* Removes entry i of the heap and returns its node. The heap's last entry takes the removed entry's place,
+ * and then moves up or down the heap. */
 static int take_ready(struct scheduler *s, struct heap *h, int i)
 {
     int *heap = h->nodes.at, node = heap[i], last = VEC_POP(&h->nodes), n = h->nodes.n;
@@ -259,7 +260,8 @@ static int take_ready(struct scheduler *s, struct heap *h, int i)
     return node;
 }
 
-/* Returns the index in the heap of the instruction that frees the most registers. */
+/* Returns the index in the heap of the instruction that frees the most registers. Looks only at the first
+ * schedule_ready_most entries. */
 static int thriftiest(const struct scheduler *s, const struct heap *h)
 {
     const int *nodes = h->nodes.at;
@@ -274,8 +276,8 @@ static int thriftiest(const struct scheduler *s, const struct heap *h)
     return best;
 }
 
-/* Removes instructions from the top of the heap as long as they are already scheduled (they were taken from
- * another heap). */
+/* Removes the top of the heap as long as it is an instruction that is already scheduled. (Each ready
+ * instruction is in two heaps, and is taken from one of them.) */
 static void forget_done(struct scheduler *s, struct heap *h)
 {
     while (h->nodes.n && s->nodes[h->nodes.at[0]].done)
@@ -341,7 +343,8 @@ static void measure_heights(struct scheduler *s)
     }
 }
 
-/* Assigns the next ranks to the instructions on which `node` depends, and then to `node`. */
+/* Assigns the next ranks to the instructions on which `node` depends directly or indirectly, and then to
+ * `node`. *rank is the last assigned rank. Instructions that have a rank keep it. */
 static void rank_node(struct scheduler *s, int node, int *rank)
 {
     VEC(int) path = {0};
@@ -365,9 +368,9 @@ static void rank_nodes(struct scheduler *s)
         rank_node(s, i, &rank);
 }
 
-/* Returns whether the block is the body of a pipelined loop (opt/pipeline/pipeline_loops.c): a wait for
- * copies follows a dot. Such a block keeps its order, because the loads of each part of the operands already
- * overlap the dots of the previous part. */
+/* Returns whether the block is the body of a pipelined loop (opt/pipeline/pipeline_loops.c), in which a wait
+ * for asynchronous copies follows a dot. If registers suffice, such a block keeps its order, because the
+ * loads of each part of the operands already overlap the dots of the previous part. */
 static bool is_pipelined(const struct mblock *b)
 {
     bool multiplies = false;
@@ -380,7 +383,7 @@ static bool is_pipelined(const struct mblock *b)
     return false;
 }
 
-/* Schedules one block; jumps stay at its end. */
+/* Schedules one block. The jumps and returns at its end stay there. */
 static void schedule_block(struct scheduler *s, struct mblock *b)
 {
     if (s->keeps_pipelines && is_pipelined(b))
@@ -423,7 +426,7 @@ static void note_block(struct scheduler *s, int reg, int block)
     r->block = block;
 }
 
-/* Sets `elsewhere` for the registers that more than one block uses. */
+/* Sets `elsewhere` for the registers that occur in more than one block. */
 static void find_elsewhere(struct scheduler *s)
 {
     for (int r = 0; r < s->m->regs.n; r++)
@@ -441,7 +444,8 @@ static void find_elsewhere(struct scheduler *s)
         s->regs[r].block = -1;
 }
 
-/* Returns whether a thread has enough registers for pipelined blocks in their original order. */
+/* Returns whether a thread has enough registers for pipelined blocks in their original order; true if the
+ * kernel has no pipelined blocks. */
 static bool has_room(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)
@@ -450,7 +454,7 @@ static bool has_room(const struct mir *m)
     return true;
 }
 
-/* -- the kernel: one schedule, or two if registers are short -- */
+/* -- the kernel: one schedule, or two if the first needs too many registers -- */
 
 static struct insn **order_of(const struct mblock *b, struct arena *a)
 {
@@ -460,7 +464,7 @@ static struct insn **order_of(const struct mblock *b, struct arena *a)
     return order;
 }
 
-/* Copies every block's order for restore_orders. */
+/* Returns a copy of the order of each block, for restore_orders. */
 static struct insn ***keep_orders(const struct mir *m)
 {
     struct insn ***kept = NEW_ARRAY(m->arena, m->blocks.n + 1, struct insn **);
@@ -514,9 +518,9 @@ static bool uses_tensor_cores(const struct insn *in)
     return kind == LATENCY_mma || kind == LATENCY_mma_async;
 }
 
-/* Chooses, among the orders with which n CTAs fit on an SM, the order with the most loads in flight: tries
- * limits on the number of live registers from high to low, because a higher limit lets the scheduler group
- * more loads. */
+/* Schedules the kernel so that n CTAs fit on an SM and as many loads as possible are in flight. Tries limits
+ * on the number of live registers from high to low, because a higher limit lets the scheduler group more
+ * loads, and keeps the first order with which n CTAs fit; if there is none, keeps the order for limit 0. */
 static struct liveness *schedule_in_room(struct mir *m, struct insn **const *before, bool keeps_pipelines,
                                          int n)
 {
@@ -540,9 +544,9 @@ static bool is_global_load(const struct insn *in)
            in->op->code == OP_load;
 }
 
-/* Returns the maximum number of registers that wait for loads from global memory at the same time, in this
- * order of the block. When an instruction reads a waiting register, all loads so far are assumed to be
- * complete. */
+/* Returns the maximum number of 32-bit registers of a thread that wait for loads from global memory at the
+ * same time, in the block's current order. When an instruction reads a waiting register, all earlier loads
+ * are assumed to be complete. */
 static int most_in_flight(const struct mir *m, const struct mblock *b)
 {
     int *load_of = NEW_ARRAY(m->arena, m->regs.n + 1, int), flying = 0, most = 0, arrived = 0;
@@ -562,7 +566,8 @@ static int most_in_flight(const struct mir *m, const struct mblock *b)
     return most;
 }
 
-/* Returns the minimum of most_in_flight over the loops' blocks that load from global memory; 0 if there are none. */
+/* Returns the minimum of most_in_flight over all blocks in loops that load from global memory; 0 if there is
+ * no such block. */
 static int in_flight_in_loops(const struct mir *m)
 {
     int least = 0;
@@ -580,10 +585,11 @@ static int regs_for(const struct mir *m, int n)
     return most < m->func->target->regs_thread ? most : 0;
 }
 
-/* With the order `urgent`, `was` CTAs fit on an SM. Looks for an order with which more CTAs fit, up to n. If
- * loops load from global memory, more CTAs are faster only if at least as many registers of the SM wait for
- * loads as before. Tries n CTAs, then repeatedly halves the difference to `was`, and chooses the order with
- * the most registers of the SM that wait for loads. Sets .maxnreg for this order. */
+/* With the order `urgent`, `was` CTAs fit on an SM. Looks for an order with which more CTAs fit, up to n. The
+ * kernel's loops load from global memory, so more CTAs are faster only if at least as many registers as
+ * before wait for loads, counted over all CTAs on the SM. Tries n CTAs, then repeatedly halves the difference
+ * to `was`, and chooses the order with the most waiting registers. Sets .maxnreg for this order; chooses
+ * `urgent` without .maxnreg if no order is good enough. */
 static struct liveness *make_room_in_loops(struct mir *m, struct insn **const *before, struct insn ***urgent,
                                            bool keeps_pipelines, int was, int n)
 {
@@ -603,9 +609,10 @@ static struct liveness *make_room_in_loops(struct mir *m, struct insn **const *b
 }
 
 /* While a CTA reduces, it has no loads in flight, so other CTAs on the SM must hide the latency of memory. If
- * many more CTAs fit on an SM with an order that needs few registers, this function chooses such an order and
- * sets .maxnreg. ptxas then moves loads up as far as the registers allow. Without .maxnreg, ptxas would use
- * either more registers, or fewer registers and spill. */
+ * many more CTAs fit on an SM with an order that needs few registers, chooses such an order and sets
+ * .maxnreg. ptxas then moves loads up as far as the registers allow. Without .maxnreg, ptxas would use either
+ * more registers, or so few registers that it spills. Otherwise returns `live`, the liveness of the current
+ * order, and keeps this order. */
 static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
                                   bool keeps_pipelines)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* simplify.c: simplifies single instructions by constant folding, identities and reassociation of constants.
  *
- *     (x + 1) + y          =>     (x + y) + 1        so that all elements of a tile share x + y,
- *     (x + 1) * 4          =>     x * 4 + 4          and the constant ends up in an address
+ *     (x + 1) + y          =>     (x + y) + 1
+ *     (x + 1) * 4          =>     x * 4 + 4
  *     wide((x + 1) * 4)    =>     wide(x * 4) + 4    where x + 1 cannot overflow
  *
- * The sum x + c cannot overflow if x is 0 in all bits in which the constant c is 1. The peephole knows which
- * bits of each register may be 1. An index is often the sum of a value that depends only on the thread, and
- * of a constant that differs from register to register. Sizes of tiles are powers of two, so these two have
- * no bits in common, and the sum does not overflow. */
+ * After reassociation, all elements of a tile share x + y, and the constants end up in addresses. The sum x +
+ * c cannot overflow if x is 0 in all bits in which the constant c is 1. The peephole knows which bits of each
+ * register may be 1. An index is often the sum of a value that depends only on the thread, and of a constant
+ * that differs from register to register. Sizes of tiles are powers of two, so the value and the constant
+ * have no bits in common, and the sum does not overflow. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -112,10 +113,12 @@ uint64_t peep_step_bits(const struct insn *in)
     return UINT64_MAX;
 }
 
-/* -- simplification: functions return true if the instruction is no longer needed -- */
+/* -- simplification: `becomes`, cancel_xor and the functions named simplify_* return true if the instruction
+ * is no longer needed; the functions that only rewrite an instruction return whether they have rewritten it
+ * -- */
 
-/* Replaces uses of the result by x. If x is a constant, keeps the instruction as a move of x, for the
- * operands that must be registers. Does nothing if the result may not be replaced. */
+/* Replaces the result by x in all later instructions. If x is a constant, keeps the instruction as a move of
+ * x, for the operands that must be registers. Does nothing if the result may not be replaced. */
 static bool becomes(struct peep *p, struct insn *in, struct opnd x)
 {
     struct reg_info *d = &p->regs.at[in->opnds[0].n];
@@ -238,7 +241,8 @@ static const struct insn *exact_add(const struct peep *p, struct opnd x)
     return c > 0 && c <= INT32_MAX && !(bits_of(p, add->opnds[1]) & (uint64_t)c) ? add : NULL;
 }
 
-/* Rewrites wide(x + c) * factor + rest as (wide(x) * factor + rest) + c * factor. */
+/* Rewrites wide(x + c) * factor as wide(x) * factor + c * factor. The instruction is a mul.wide, whose second
+ * operand is rest[0], or a cvt without more operands, whose factor is 1. */
 static bool widen_apart(struct peep *p, struct insn *in, int64_t factor, const struct opnd *rest, int nrest)
 {
     const struct insn *add = exact_add(p, in->opnds[1]);
@@ -309,8 +313,8 @@ static bool simplify_mul(struct peep *p, struct insn *in)
     return distribute(p, in, (uint64_t)x[2].i) && simplify_add(p, in);
 }
 
-/* If one cvt rounds a float to an integral float, and a second cvt converts the result to an integer, changes
- * the second cvt: it reads the operand of the first cvt, and rounds as the first cvt does. */
+/* If a first cvt rounds a float to the nearest integral float (.rni), and `in` converts this float to an
+ * integer (.rzi), changes `in`: it reads the operand of the first cvt, and rounds by .rni itself. */
 static void round_once(const struct peep *p, struct insn *in)
 {
     const struct insn *before = in->form.mods[0] == MOD_rzi ? peep_def(p, in->opnds[1], INSN_cvt) : NULL;
@@ -318,7 +322,7 @@ static void round_once(const struct peep *p, struct insn *in)
         !is_stable(p, before->opnds[1]))
         return;
     if (before->form.mods[0] !=
-        MOD_rni) /* the results of .rmi and .rpi depend on whether the first cvt flushes subnormal numbers */
+        MOD_rni) /* results of .rmi and .rpi depend on whether the first cvt flushes subnormal numbers */
         return;
     in->form.mods[0] = MOD_rni;
     in->opnds[1] = before->opnds[1];
@@ -326,8 +330,8 @@ static void round_once(const struct peep *p, struct insn *in)
 
 /* unpack {a, b}, x; cvt.f32.bf16 y, b    =>    and.b32 y, x, 0xffff0000
  *
- * A bf16 is the upper half of the f32 of the same value. (For the unpack and the
- * cvt, ptxas would generate two shifts: one of b to the lower half, and one back.) */
+ * A bf16 is the upper half of the f32 of the same value. (For the unpack and the cvt, ptxas would generate
+ * two shifts: one of b to the lower half, and one back.) */
 static bool widen_upper_half(struct peep *p, struct insn *in)
 {
     const int64_t upper_half = -65536;
@@ -355,13 +359,14 @@ static struct opnd shift_right(struct peep *p, struct opnd x, int by)
     return by ? peep_make(p, form_of(INSN_shr, PT_u32), 2, (struct opnd[]){x, opnd_int(CLASS_b32, by)}) : x;
 }
 
-/* Returns x | more as a register of 16 bits. The value of x needs at most 10 bits. If x is a bit field of a
- * word w, the code changes as follows:
+/* Returns x | more as a register of 16 bits. x is a 32-bit register whose value needs at most 10 bits. If x
+ * is a bit field of a word w, the code changes as follows:
  *
  *     shr a, w, 20; and x, a, 15    =>    shr.u32 a, w, 4; and b, a, 0x000f000f; or c, b, {more, more}; shr h, c, 16
  *
- * The new shr, `and` and `or` also extract a second field of w, 16 bits above or below x. CSE can merge them
- * with those of the second field. If two results are packed, pack_high_halves removes the last shr. */
+ * The new shr, `and` and `or` also extract the field of w that lies 16 bits above or below x. If the kernel
+ * converts that field too, CSE merges the shr, `and` and `or` of both fields. If two results are packed into
+ * a word, pack_high_halves removes the last shr. */
 static struct opnd half_with(struct peep *p, struct opnd x, int64_t more)
 {
     enum { HALF = 16 };
@@ -389,10 +394,10 @@ static struct opnd half_with(struct peep *p, struct opnd x, int64_t more)
 /* cvt.rn.f16.s32 h, (x + c)    =>    or.b32 y, x, 0x6400; cvt.u16.u32 z, y; sub.rn.f16 h, z, 1024 - c
  *
  * The rewrite requires that x needs at most 10 bits, and that c is a constant from -1024 to 1024 (0 if there
- * is no addition). The f16 with the bits 0x6400 + x has the value 1024 + x, and both subtractions are exact.
- * For bf16, x may need 7 bits: the bits 0x4300 + x have the value 128 + x. The rewrite pays because
- * conversions of integers have a quarter of the rate of other instructions, and cannot convert two elements
- * at once. */
+ * is no addition). The f16 with the bits 0x6400 + x has the value 1024 + x. The constant 1024 - c and the
+ * result of the sub are exact in f16. For bf16, x may need at most 7 bits: the bf16 with the bits 0x4300 + x
+ * has the value 128 + x. The rewrite pays because conversions of integers have a quarter of the rate of other
+ * instructions, and cannot convert two elements at once. */
 static bool convert_few_bits(struct peep *p, struct insn *in)
 {
     const bool is_bf16 = in->form.type == PT_bf16 && target_has(p->m->func->target, HAS_bf16_arith);
@@ -436,8 +441,8 @@ static bool simplify_cvt(struct peep *p, struct insn *in)
     return widen_apart(p, in, 1, NULL, 0) && simplify_add(p, in);
 }
 
-/* If x is a sum of some y and a constant that cannot overflow (exact_add), returns y and sets *c to the
- * constant. Otherwise, returns x and sets *c to 0. */
+/* If x is a sum y + c with a constant c, and the sum cannot overflow (exact_add), returns y and sets *c to
+ * this constant. Otherwise, returns x and sets *c to 0. */
 static struct opnd split_exact(const struct peep *p, struct opnd x, int64_t *c)
 {
     const struct insn *add = exact_add(p, x);
@@ -483,8 +488,8 @@ static bool cancel_xor(struct peep *p, struct insn *in, struct opnd x, struct op
     return false;
 }
 
-/* The instruction is x & mask. If mask is 2^k - 1 and x is a sum, drops an addend that is a multiple of 2^k:
- * (x + 512) & 63 becomes x & 63. Returns whether it dropped an addend. */
+/* The instruction is x & mask. If mask is 2^k - 1 and x is a sum of a register and a multiple of 2^k, drops
+ * the multiple: (y + 512) & 63 becomes y & 63. Returns whether it dropped an addend. */
 static bool drop_multiple(struct peep *p, struct insn *in, uint64_t mask)
 {
     const struct insn *add = mask & (mask + 1) ? NULL : peep_def(p, in->opnds[1], INSN_add);
@@ -539,8 +544,8 @@ static bool simplify_logic(struct peep *p, struct insn *in)
 }
 
 /* Rewrites a selection of integers such as x < y ? x : y as min or max. The GPU has no min and max of 64-bit
- * integers. So all selections between the same two 64-bit integers get the same form of comparison instead,
- * and CSE merges the comparisons. */
+ * integers. So all selections between the same two 64-bit registers get the same comparison x < y, where x is
+ * the register with the lower number, and CSE merges the comparisons. */
 static void choose_by_order(struct peep *p, struct insn *in)
 {
     const struct opnd *x = in->opnds;
@@ -574,9 +579,10 @@ static void choose_by_order(struct peep *p, struct insn *in)
 /* selp d, x, y, q ^ (x < y)    =>    selp d, y, x, q ^ (y < x)        where register y has the lower number
  * selp d, x, y, (z == 0) ^ ..  =>    selp d, y, x, (z != 0) ^ ..      where z is 0 or 1
  *
- * A sort exchanges two integers if they are in the wrong order; z says which order is wrong. An exchange is
- * two selections. Whether equal integers are exchanged does not matter. So both selections can get the same
- * form of comparison, and CSE merges the comparisons. */
+ * A sort exchanges two integers if they are in the wrong order; z says which order is wrong. An exchange
+ * consists of two selections. Whether equal integers are exchanged does not matter. So the conditions of both
+ * selections can be built from the same comparisons (lt of x and y, ne of z and 0), and CSE merges these
+ * comparisons. */
 static void choose_by_turned_order(struct peep *p, struct insn *in)
 {
     struct opnd *x = in->opnds;
@@ -685,12 +691,13 @@ static bool are_used_once(const struct peep *p, struct opnd x, struct opnd y)
     return p->regs.at[x.n].nuses <= 1 && p->regs.at[y.n].nuses <= 1;
 }
 
-/* Returns whether packed instructions can compute low and high as the two halves of one register. They can if
- * low and high already are the halves of one register, or if pairs of instructions of equal form compute low
- * and high from such halves. *packs is the number of new pack instructions that may join other pairs of
- * registers; the function subtracts those that it plans. simplify_pack allows one, because it replaces the
- * pack of the result. If the separate results of a pair of instructions have other uses, none is allowed,
- * because these instructions then stay. */
+/* Returns whether packed instructions can compute low and high as the two halves of one register. They can in
+ * three cases: low and high are the same register; they are the halves of an unpacked register; or two
+ * instructions of equal form compute them from pairs of operands for which this function returns true. Any
+ * other pair of registers needs a new pack instruction. *packs is the number of new packs that are still
+ * allowed; the function subtracts the packs that it needs. simplify_pack allows one new pack, because the
+ * rewrite removes the pack of the result. If the results of two instructions have other uses, the two
+ * instructions stay, so the function then allows no new pack of their operands. */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth, int *packs)
 {
     int none = 0;

@@ -36,9 +36,8 @@ enum host_clock { CLOCK_wall, CLOCK_steady, CLOCK_processor };
  * passes `ctx` to each function. */
 struct host {
     void *ctx;
-    /* If true, the evaluator executes only the statements that kernels need (see eval_file), as it does when
-     * there is no host. But it can still import files from the program's folder, which is impossible without
-     * a host. */
+    /* If true, the evaluator executes only the statements that kernels need (see eval_file). Without a host,
+     * it also executes only these statements, but then it cannot import files from the program's folder. */
     bool definitions_only;
     /* If true, every `assert` of host code passes. The runtime sets this member if it only compiles kernels,
      * because the program then checks values that no kernel has computed. */
@@ -74,8 +73,8 @@ struct exception {
     const char *message;
     enum error error; /* ERR_exception if the program raised the exception */
     struct loc note_at;
-    enum error note; /* the message of a note at note_at; note_name is the message's argument */
-    const char *note_name; /* NULL if there is no note */
+    enum error note; /* the message of the exception's note, which is shown at note_at */
+    const char *note_name; /* the argument of this message; NULL if the exception has no note */
     const struct call_record *calls; /* the calls that were active when the exception was raised */
 };
 
@@ -206,9 +205,10 @@ void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct
 struct obj *eval_file(struct eval *e, const struct source *src, const char *module_name, bool *failed);
 struct obj *eval_expr(struct eval *e, struct scope *s, const struct ast *x);
 enum flow { FLOW_next, FLOW_break, FLOW_continue, FLOW_return };
-/* Executes statements in order, until one of them returns another flow than FLOW_next. Returns this flow, and
- * sets *result to the returned value if it is FLOW_return. While tracing, an error aborts only the statement
- * with the error; the names that this statement assigns then have the value obj_error. */
+/* Executes statements in order, until one of them returns another flow than FLOW_next. Returns this flow, or
+ * FLOW_next after the last statement. Sets *result to the returned value if the flow is FLOW_return. While
+ * tracing, an error aborts only the statement with the error; the names that this statement assigns then have
+ * the value obj_error. */
 enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result);
 struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *eval_call1(struct eval *e, struct obj *callee, struct obj *arg, struct loc at);
@@ -246,8 +246,8 @@ void eval_write(struct eval *e, const char *s, size_t n);
 enum flow kernel_statement(struct eval *e, struct scope *s, const struct ast *x, struct obj **result);
 
 /* -- trace.c, loops.c: the kernel's rules -- */
-/* Traces a kernel: adds its IR function, whose degree is DEGREE_traced (ir/ir.h), to module m. Returns NULL after
- * errors, which it reports to diag. */
+/* Traces a kernel: adds its IR function to module m. The function's tiles have no layouts yet (DEGREE_traced,
+ * ir/ir.h). Returns NULL after errors, which it reports to diag. */
 struct func *frontend_trace(struct eval *e, struct obj *jit, struct spec *spec, struct module *m);
 /* Returns the location of ops and errors that are created for code at `at`, including the chain of inlined
  * calls. If the code is in the prelude, returns the location of the user's call of the prelude. */
@@ -286,15 +286,16 @@ struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct arg
 /* Evaluates an f-string in a kernel. Returns a str, or an object whose text is computed when the kernel runs. */
 struct obj *trace_fstring(struct eval *e, struct scope *s, const struct ast *x);
 /* Returns the condition of `if x`. If x is the result of a host function, the condition is a tensor that
- * contains bool(x); otherwise, it is x itself. */
+ * contains bool(x); otherwise, the condition is x itself. */
 struct obj *trace_truth(struct eval *e, struct obj *x, struct loc at);
-/* Records that the call at this location is a statement, so that its result is not used. */
+/* Records that the call at this location is a whole statement. The program does not use the result of such a
+ * call. */
 void trace_drop_result(struct eval *e, struct loc call);
 /* Adds a site before a statement of scope s, so that a debugger can stop there. */
 void trace_statement(struct eval *e, struct scope *s, struct loc at);
-/* Executes the host_call op of this site. values[i] points to the value of operand i, in memory form. Stores
- * the op's result in `result`: the address of an object (SITE_call), one byte (SITE_truth), or four bytes
- * (SITE_int, SITE_float). May raise exceptions, like any host code. */
+/* Executes the host_call op of this site. values[i] points to the value of operand i, laid out as struct tile
+ * describes (trace/tile.h). Stores the op's result in `result`: the address of an object (SITE_call), one
+ * byte (SITE_truth), or four bytes (SITE_int, SITE_float). May raise exceptions, like any host code. */
 void host_site_run(struct eval *e, const struct host_site *site, const char *const *values, char *result);
 /* Returns a scope with the variables that a function has at the site. The variables are concrete objects,
  * made from `values` (see host_site_run). If `up` is 0, the function is the site's function; otherwise, it is
@@ -310,14 +311,16 @@ struct expression {
     const struct ast *tree;
     struct func *func; /* its parameters are the kernel's parameters, and then one parameter for each IR value
                         * of the frame's variables */
-    int first;         /* the operand of the site's host_call op at which the frame's variables begin */
+    int first;         /* the index of the first operand of the site's host_call op that belongs to a variable
+                        * of the frame */
     struct spec spec;  /* its last site gets the expression's result (host_site_result); its other sites are
                         * the expression's calls of the host */
 };
 /* Parses an expression, and traces it into a function that computes it from the variables of a frame. A frame
  * is the call of one function: the site's function if `up` is 0, otherwise its caller `up` levels above.
  * Reports errors to diag, or raises an exception. If the text is valid Python, sets x->tree even after an
- * error: the expression may contain code that kernels do not allow. */
+ * error. The caller can then evaluate the expression as host code, because it may contain code that kernels
+ * do not allow. */
 void frontend_trace_expression(struct eval *e, const struct host_site *site, int up, const struct func *kernel,
                                const struct spec *spec, const char *text, struct expression *x);
 /* Returns the result of an expression. `site` is the expression's last site. */
@@ -325,8 +328,8 @@ struct obj *host_site_result(struct eval *e, const struct host_site *site, const
 
 /* -- promote.c, cast.c, shape.c: operators on tensors -- */
 /* Converts a number to a tensor of its decayed_type (trace.h), and the items of a tuple or list likewise.
- * Returns a tensor, a type, None and obj_error unchanged. Reports an error for any other x, and returns
- * obj_error. */
+ * Returns a tensor, a block pointer, a descriptor, a type, None and obj_error unchanged. Reports an error for
+ * any other x, and returns obj_error. */
 struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at);
 struct obj *tensor_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 struct obj *tensor_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
@@ -350,8 +353,8 @@ struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NUL
  * the integer types of their sizes, strides and offsets. The caller has checked that x and `with` are both
  * block pointers or both descriptors. */
 bool box_agrees(struct eval *e, const struct obj *x, const struct obj *with);
-/* Returns a copy of the block pointer or descriptor x. If the type of a size, stride or offset differs
- * between x and `with`, converts it to 64 bits in the copy. */
+/* Returns a copy of the block pointer or descriptor x. In the copy, each size, stride and offset whose type
+ * differs between x and `with` is converted to 64 bits. */
 struct obj *box_widen(struct eval *e, struct obj *x, const struct obj *with, struct loc at);
 /* Converts x, an argument of a launch, to a tuple. The kernel gets the items of the tuple as separate
  * arguments. x may be a tuple, a named tuple, or a tensor descriptor of the host. Returns NULL for any other

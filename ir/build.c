@@ -124,8 +124,8 @@ const char *func_name_value(struct func *f, const char *hint)
     return name.s;
 }
 
-/* If s has the highest number of its base, makes this number free again, so that renaming a new value leaves no gap
- * in the numbers. */
+/* If the name s has the highest number of all names with its base, makes this number free again, so that
+ * renaming a new value leaves no gap in the numbers. */
 static void release_name(struct func *f, const char *s)
 {
     struct name x = split_name(s, strlen(s));
@@ -309,7 +309,8 @@ struct op *build_op(struct builder *b, enum opcode code, int nopnds, struct valu
     return o;
 }
 
-/* Sets the result types that the op's rule can infer. */
+/* Sets the result types that the op's rule infers. Reports an internal error if the rule rejects the op, or
+ * if a result has no type then. */
 static void infer_types(struct op *o)
 {
     struct module *m = module_of(o->block);
@@ -505,7 +506,7 @@ struct value *value_clone(struct builder *b, struct map *map, struct value *v)
     return value_mapped(map, v);
 }
 
-/* -- ops with one result, of the type that the op's rule infers -- */
+/* -- ops with one result, whose type the op's rule infers or checks -- */
 
 static struct op *plain(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds)
 {

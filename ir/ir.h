@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ir.h: defines the tile IR: types, values, ops, functions and modules. The header first defines every
- * structure, and then declares every function under the name of the file that defines the function.
+/* ir.h: defines the tile IR: types, values, ops, functions and modules. The header first defines the
+ * structures of the IR, and then declares the functions of ir/, grouped by the file that defines them.
  *
  * The IR is in SSA form with structured control flow: an op has operands, results, attributes, a source
  * location, and regions; a region is one block, and blocks have arguments. There is no phi and no jump. A
@@ -84,8 +84,8 @@ struct type {
     /* Interned (layout_intern). Of a tile: maps registers to elements; NULL while the function is traced. Of
      * a buffer: maps offsets to elements. */
     const struct layout *layout;
-    /* Of a buffer: at least 1. A buffer has one place for a tile of this shape per stage of a software
-     * pipeline; the stages are consecutive in memory. */
+    /* Of a buffer: the number of its stages, at least 1. Each stage has room for one tile of `shape`; a
+     * software pipeline uses one stage after the other. The stages are consecutive in memory. */
     int nstages;
 };
 
@@ -127,9 +127,9 @@ enum attr_key {
     ATTR_count
 };
 
-/* Kinds of attribute values. The text of a `bits` value depends on the type of the op's result. `bits` and
- * `index` values are printed even if they equal the default. The value of a kind in the second row is one of
- * the words that the list WORDS_<kind> below contains. */
+/* Kinds of attribute values. In the IR's text, the form of a `bits` value depends on the type of the op's
+ * result. `bits` and `index` values are printed even if they equal the default. The kinds in the second row
+ * of the enum have words as values; the list WORDS_<kind> below contains the words of a kind. */
 enum attr_kind {
     ATTRK_int, ATTRK_index, ATTRK_bits, ATTRK_list, ATTRK_str,
     ATTRK_pred, ATTRK_cache, ATTRK_evict, ATTRK_round, ATTRK_sem, ATTRK_scope, ATTRK_rmw, ATTRK_prec
@@ -189,8 +189,8 @@ static inline enum rounding round_mode(enum rounding r)
 struct attr {
     enum attr_key key;
     int n;           /* of a list: its length; of a str: its length in bytes */
-    /* of the other kinds: the value; the bits of an integer are sign-extended, those of a float
-     * zero-extended */
+    /* the value of an attribute that is neither a list nor a str. If the kind is bits, an integer is
+     * sign-extended, and the bits of a float are zero-extended. */
     int64_t i;
     const int *list;
     const char *s;
@@ -220,7 +220,7 @@ enum degree { DEGREE_traced, DEGREE_laid_out, DEGREE_scheduled };
 /* Properties of a parameter; params[i] belongs to body->args[i]. */
 struct param {
     const char *name;
-    int divisible; /* the value, or the address in bytes, is a multiple of this number; 1: unknown */
+    int divisible; /* the value (of a pointer: the address in bytes) is a multiple of this; 1: unknown */
     bool is_const; /* a pointer through which the kernel only reads */
     bool is_unsigned; /* the signature spells this integer as unsigned */
     struct loc loc;
@@ -242,8 +242,8 @@ struct func {
     struct block *body;
     VEC(struct param) params;
     int num_warps, num_stages, num_ctas;
-    /* Warps in addition to num_warps that only copy data for the others (the producer role of op `warps`); 0:
-     * the kernel has no roles. Set by opt. */
+    /* The number of warps in addition to num_warps. They only copy data for the other warps (the producer
+     * role of op `warps`). 0: the kernel has no roles. Set by opt. */
     int extra_warps;
     /* 0: each CTA runs one program; 1: each CTA loops over several programs; 2: as 1, and the run time may
      * differ between programs. Set by opt. */
@@ -252,11 +252,10 @@ struct func {
     /* 0: a CTA runs one program at a time; n > 0: each program has one warp, and up to n programs share a
      * CTA; set by opt */
     int packs;
-    /* CTAs may be launched in pairs (clusters of two) if the number of programs is a multiple of
-     * pair_multiple: the number along axis 0 or, in a persistent kernel, the number of all programs. 0: never
-     * in pairs. Set by opt. */
+    /* CTAs may be launched in pairs (clusters of two) if pair_multiple divides the grid's size along axis 0
+     * or, in a persistent kernel, the number of all programs. 0: never in pairs. Set by opt. */
     int pair_multiple;
-    int maxnreg;      /* 0: no limit */
+    int maxnreg;      /* the user's limit on a thread's registers; 0: none */
     bool fp_fusion;   /* codegen may contract mul and add to fma */
     /* the order of additions in a sum must not depend on the grid, the number of warps or promises about the
      * arguments (fix_order.c) */
@@ -315,7 +314,7 @@ struct attr_info {
     int64_t dflt;
 };
 extern const struct attr_info attr_info[ATTR_count];
-/* Returns the NULL-terminated list of a kind's words; NULL if the values of this kind are not words. */
+/* Returns the NULL-terminated list of the words of `kind`; NULL if the values of `kind` are not words. */
 const char *const *attr_words(enum attr_kind kind);
 
 /* Returns the thresholds of the module to which v (or o) belongs. */
@@ -331,13 +330,13 @@ static inline const struct params *op_params(const struct op *o)
 /* -- registers.c -- */
 /* Returns how many 32-bit registers of each thread hold the tile. A tile without a layout is divided equally among
  * the threads of the program's warps. Elements narrower than 32 bits are packed into registers, but an element
- * occupies at least bits_least bits. Callers pass 32 for values that arithmetic reads or accumulates, since each such
- * element takes a whole register. */
+ * occupies at least bits_least bits. Callers pass 32 for values that arithmetic reads or accumulates, since
+ * arithmetic needs each element in a register of its own. */
 int tile_regs(const struct type *t, int num_warps, int bits_least);
-/* Returns the most registers that a thread can have if `threads` threads share an SM; the kernel's maxnreg limits
- * the result. If is_named, the result limits the live values of a thread, and is at most 255, because an
- * instruction can name only 255 registers. Otherwise the result is a thread's share of the SM's registers, at most
- * 256. */
+/* Returns the most registers that a thread can have if `threads` threads share an SM; the result is never
+ * more than the kernel's maxnreg. If is_named, the result is at most 255, because an instruction can name
+ * only 255 registers; so it limits the live values of a thread. Otherwise the result is a thread's share of
+ * the SM's registers, at most 256. */
 int func_regs(const struct func *f, int threads, bool is_named);
 
 /* -- type.c: types and tables -- */
@@ -349,12 +348,12 @@ const struct type *type_tile(struct module *m, const struct type *elem, int rank
 const struct type *type_shared(struct module *m, const struct type *elem, int rank, const int *shape,
                                const struct layout *l, int nstages);
 const struct layout *layout_intern(struct module *m, const struct layout *l);
-/* Returns the element type of a tile or buffer; returns a scalar or pointer type itself. */
+/* Returns the element type of a tile or buffer; returns t itself if t is a scalar or pointer. */
 const struct type *type_elem(const struct type *t);
-/* Each of these functions returns `t` with one change. type_with_elem replaces the element type, and keeps
- * shape and layout; it returns `elem` if t is a scalar or pointer. type_with_layout replaces the layout; it
- * returns t if t is a scalar or pointer. type_with_shape returns a tile of the given shape without a layout;
- * it returns t's element type if the rank is 0. */
+/* Each of the next three functions returns `t` with one change. type_with_elem replaces the element type, and
+ * keeps shape and layout; it returns `elem` if t is a scalar or pointer. type_with_layout replaces the
+ * layout; it returns t if t is a scalar or pointer. type_with_shape returns a tile of t's element type with
+ * the given shape and without a layout; it returns t's element type itself if the rank is 0. */
 const struct type *type_with_elem(struct module *m, const struct type *t, const struct type *elem);
 const struct type *type_with_layout(struct module *m, const struct type *t, const struct layout *l);
 const struct type *type_with_shape(struct module *m, const struct type *t, int rank, const int *shape);
@@ -370,7 +369,7 @@ bool type_same_shape(const struct type *a, const struct type *b);
 /* Prints a type, for example `tile<512xf32,#l0>`. `layout_names` (may be NULL) maps layouts to names. A
  * layout in this map is printed as #name, any other layout in full within braces. */
 void type_print(const struct type *t, struct text *out, const struct map *layout_names);
-bool op_has(const struct op *o, unsigned traits); /* whether the op has all of these traits */
+bool op_has(const struct op *o, unsigned traits); /* whether the op has all traits of the set */
 enum opcode op_by_name(const char *name, size_t n); /* OP_count if there is no such op */
 /* Sets *least and *most to the numbers of operands or results that the table allows; *most is INT_MAX if
  * there is no limit. `list` is op_info.operands or op_info.results. */
@@ -404,8 +403,9 @@ struct builder build_after(struct op *o);
 /* Builds any op. Absent optional operands are NULL; result_types[i] is the type of result i. */
 struct op *build_op(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds, int nresults,
                     const struct type *const *result_types, int nregions);
-/* These functions build ops with one result. If the op's rule infers the result type from the operands, the
- * function has no type parameter. */
+/* Each function from here to build_convert builds one op, and returns the op's result (build_store returns
+ * the op, which has no result). If the op's rule infers the result type from the operands, the function has
+ * no type parameter. */
 struct value *build_unary(struct builder *b, enum opcode code, struct value *x);
 struct value *build_binary(struct builder *b, enum opcode code, struct value *x, struct value *y);
 struct value *build_fma(struct builder *b, struct value *x, struct value *y, struct value *z);
@@ -433,8 +433,9 @@ struct value *build_trans(struct builder *b, struct value *x, const int *order);
 struct value *build_load(struct builder *b, struct value *ptr, struct value *mask, struct value *other);
 struct op *build_store(struct builder *b, struct value *ptr, struct value *value, struct value *mask);
 struct value *build_convert(struct builder *b, struct value *x, const struct layout *l);
-/* These functions build ops with regions. Each region already has a block with its arguments but without ops:
- * the caller builds the ops and ends the block with build_yield or another terminator. */
+/* build_for, build_if and build_reduce build ops with regions. Each region of the new op has a block with its
+ * arguments, but without ops. The caller builds these ops, and ends the block with build_yield or another
+ * terminator. */
 struct op *build_for(struct builder *b, struct value *lo, struct value *hi, struct value *step, int ninit,
                      struct value *const *init);
 struct op *build_if(struct builder *b, struct value *c, int nresults, const struct type *const *types);
@@ -475,9 +476,9 @@ void op_move_to_end(struct op *o, struct block *b);
  * uses map[x] instead of operand x if x is a key of `map`. The function then maps each result of o to the
  * copy's result. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map);
-/* Returns a copy of v that depends on the values of `map` where v depends on the map's keys. Clones the ops
- * that compute v from the keys, and maps each result to its clone. Returns v itself if v depends on no
- * key. */
+/* Computes v again, with the value map[x] in place of each key x of `map`, and returns the new value: clones
+ * the ops that compute v from the keys, and maps each result to its clone. Returns v itself if v depends on
+ * no key. */
 struct value *value_clone(struct builder *b, struct map *map, struct value *v);
 /* Returns the map's value for v, or v itself if v is not a key of the map. */
 struct value *value_mapped(const struct map *map, struct value *v);
@@ -494,12 +495,12 @@ bool is_pure(const struct op *o);
  * shared memory, and arrivals at barriers at which no thread waits may be erased. A `for` or an `if` may be erased if
  * all ops in its regions may be erased. */
 bool is_removable(const struct op *o);
-/* Returns whether the op may be an acquire: later loads of the program may then see writes of other programs,
- * and must not move before the op. Atomics, volatile loads (which may poll a flag), calls of the host, and
- * inline assembly that accesses memory may be acquires. */
+/* Returns whether the op may be an acquire: loads of the program that follow an acquire may see writes of
+ * other programs, and must not move before it. Atomics, volatile loads (which may poll a flag), calls of the
+ * host, and inline assembly that accesses memory may be acquires. */
 bool op_may_acquire(const struct op *o);
-/* Returns whether o is inline assembly that reads the number of the CTA or of the thread. In a kernel with such
- * an op, CTA i must run program i and no other. */
+/* Returns whether o is inline assembly that reads the number of the CTA or of the thread. In a kernel with an
+ * op that reads these numbers, CTA i must run program i and no other. */
 bool op_asks_for_cta(const struct op *o);
 /* Returns whether the op, or an op in its regions, may write memory, acquire, or have another effect (barrier, ...). */
 bool op_may_write(const struct op *o);
@@ -513,7 +514,8 @@ bool op_is_inside(const struct op *o, const struct op *ancestor);
 bool block_is_inside(const struct block *b, const struct block *outer);
 /* Returns whether v is defined outside every region of `loop`. */
 bool value_is_outside(const struct value *v, const struct op *loop);
-/* Returns the op that defines v if it has this opcode; NULL if it has another opcode, or if v is NULL. */
+/* Returns the op that defines v if the op has opcode `code`; else, or if v is NULL or a block argument,
+ * returns NULL. */
 struct op *value_def_as(const struct value *v, enum opcode code);
 /* Returns whether the region of a reduce or scan is known to be commutative: the region yields the same for
  * (a, b) as for (b, a). */
@@ -531,16 +533,18 @@ void block_walk_up(struct block *b, void (*visit)(struct op *o, void *ctx), void
 struct op *block_terminator(const struct block *b); /* NULL if the block is not terminated yet */
 /* Sets the `scratch` of every value in the block and in nested regions to NULL. */
 void block_clear_notes(struct block *b);
-/* If v is a constant or a tile whose elements all equal one constant, stores the constant's bits and returns true. */
+/* If v is a constant or a tile whose elements all equal one constant, stores the constant's bits and returns
+ * true; else returns false. */
 bool value_const_bits(const struct value *v, uint64_t *bits);
-bool value_const_int(const struct value *v, int64_t *i); /* like value_const_bits, for integers, sign-extended */
+/* Like value_const_bits, but only for integers; sign-extends *i. */
+bool value_const_int(const struct value *v, int64_t *i);
 
 /* -- scalar.c: computes pure ops for n elements. Operands and results are arrays in the memory form of their type
  * (i1: bytes 0 and 1; f16, bf16 and fp8: their bits; others: C's types) -- */
-/* x[0], x[1], ... are the operands. `type` is their dtype (for a select, the dtype of its choices; for pointers,
- * i64), and `to` is the result's dtype. The result must not overlap an operand. The folder, the evaluator of
- * constexprs and the interpreter call this function. The function returns false for an op that is not elementwise,
- * for addptr, and for a type that the op does not accept. */
+/* x[0], x[1], ... are the operands. `type` is the dtype of the operands (for a select, the dtype of its
+ * choices; for pointers, i64), and `to` is the result's dtype. The result must not overlap an operand. The
+ * folder, the evaluator of constexprs and the interpreter call this function. The function returns false for
+ * an op that is not elementwise, for addptr, and for a type that the op does not accept. */
 bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to, const struct attr *attrs,
                  int nattrs, int64_t n, void *result, const void *const *x);
 /* The parts of scalar_eval for floats (scalar_float.c) and for casts (scalar_cast.c). `option` is the op's
@@ -561,7 +565,8 @@ float f8e4_to_float(uint8_t h);
 float f8e5_to_float(uint8_t h);
 uint8_t double_to_f8e5(double x, bool rz);
 float float_to_tf32(float x); /* truncates the mantissa to 10 bits */
-/* double_to_bits rounds x to a float dtype and returns the bits; bits_to_double returns the value of such bits. */
+/* double_to_bits rounds x to a float dtype and returns the bits; bits_to_double returns the value of the bits
+ * of a float dtype. */
 uint64_t double_to_bits(enum dtype dtype, double x);
 double bits_to_double(enum dtype dtype, uint64_t bits);
 
@@ -570,14 +575,14 @@ void func_print(const struct func *f, struct text *out);
 void module_print(const struct module *m, struct text *out);
 /* Prints the op on one line, without its regions, for a message. */
 void op_print(const struct op *o, struct text *out);
-/* Adds the text's functions to m. Reports errors to m->diag at places in `src`, and returns false if there are
- * errors. */
+/* Adds the text's functions to m. If the text has errors, reports them to m->diag at places in `src`, adds no
+ * function, and returns false. */
 bool module_parse(struct module *m, const struct source *src);
 
 /* -- verify.c -- */
-/* Checks that f is valid for its degree of detail: structure, dominance, types by each op's rule, layouts. Returns
- * NULL if f is valid; else returns the error, and sets *at to the op that has the error (NULL: the error is not in an
- * op). */
+/* Checks that f is valid IR for its degree of detail (traced, laid_out or scheduled): structure, dominance,
+ * types by each op's rule, layouts. Returns NULL if f is valid; else returns the error, and sets *at to the
+ * op that has the error (NULL: the error is not in an op). */
 const char *func_verify(const struct func *f, const struct op **at);
 
 #endif

@@ -12,12 +12,12 @@
  *   attributes          A(a)|A(b): the attributes that the op may have; any other is an error. The text omits an
  *                       attribute that has its default value, unless its kind is bits or index (ir.h).
  *   family              the group of ops to which the op belongs (families.h)
- *   traits              PURE (has no effects, and may be dropped, moved or duplicated), COMMUTES (operands
- *                       may change places), ELEMENTWISE (computes each element of a tile alone; operands and
- *                       result have the same shape and layout), READS, WRITES (memory), EFFECT (must keep its
- *                       order relative to other effects, for a reason other than memory), TERMINATOR, FREE
- *                       (only renames elements, and moves no data), COSTLY (recomputing costs more than
- *                       keeping the result), MULTIPLIES (matrices)
+ *   traits              PURE (has no effects, and may be dropped, moved or duplicated), COMMUTES (the two
+ *                       operands may be exchanged), ELEMENTWISE (computes each element of a tile alone;
+ *                       operands and result have the same shape and layout), READS, WRITES (memory), EFFECT
+ *                       (must keep its order relative to other effects, for a reason other than memory),
+ *                       TERMINATOR, FREE (only renames elements, and moves no data), COSTLY (recomputing
+ *                       costs more than keeping the result), MULTIPLIES (multiplies matrices)
  *   rule                the function rule_NAME of rules.c, which checks operand types and, if possible,
  *                       infers the result's type. "given" means that the builder or the text must set the
  *                       result's type.
@@ -168,8 +168,8 @@ OP(prefetch, "ptr n", "",          0, 0, memory, EFFECT, prefetch, "fetches n by
 OP(atomic_rmw, "ptr value mask?", "r", 0, A(rmw)|A(sem)|A(scope)|A(vec), memory, READS|WRITES, atomic_rmw, "gives the old value, or 0 where mask is 0")
 OP(atomic_cas, "ptr cmp value",   "r", 0, A(sem)|A(scope),        memory, READS|WRITES, atomic_cas, "gives the old value; compares bits")
 
-/* -- reduce: the region of reduce and scan takes 2n scalars (a1..an, b1..bn) and yields n; the region of map
- * takes n -- */
+/* -- reduce: if reduce or scan has n operands, its region takes 2n scalars (a1..an, b1..bn) and yields n
+ * scalars; the region of a map with n operands takes n scalars -- */
 OP(reduce, "x*", "r*", 1, A(axis),            reduce, PURE|COSTLY, reduce, "combines the elements along axis, in any order, and removes the axis")
 OP(scan,   "x*", "r*", 1, A(axis)|A(reverse), reduce, PURE|COSTLY, scan,   "inclusive scan along axis")
 OP(map,    "x*", "r*", 1, 0,                  reduce, PURE|COSTLY, map,    "runs the region for each element of tiles of one shape; the region yields an element of each result")
@@ -207,9 +207,10 @@ OP(warp_all,     "x",       "r", 0, 0,         layout, PURE,           warp_all,
 OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "puts the tile into shared memory (given type), from which an asynchronous unit reads it; into buf if given")
 
 /* -- async: ops of units that run asynchronously to the threads, and ops that wait for these units or for
- *    other warps. `buf` and `bar` are buffers of one stage. A barrier (an mbarrier) is a shared<1xi64>; there
- *    is one for each stage of the buffer that the barrier guards. All threads of the op's role (see `warps`)
- *    reach the op; the op's meaning says which of them execute it -- */
+ *    other warps. `buf` and `bar` are buffers of one stage. A barrier (an mbarrier) is a shared<1xi64>. A
+ *    buffer has a barrier for each of its stages; only mbar_init takes the barriers of all stages as one
+ *    operand. All threads of the op's role (see `warps`) reach the op; the op's meaning says which of them
+ *    execute it -- */
 OP(async_copy,   "buf ptr mask?",   "",  0, A(vec),          async, READS|WRITES, async_copy, "copies a tile from global into shared memory; the owner of an element copies it; where mask is 0: 0")
 OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "makes the copies since the last commit one group")
 OP(async_wait,   "",                "",  0, A(pending),      async, EFFECT, none,      "each thread waits for its groups of copies")

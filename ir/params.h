@@ -4,13 +4,14 @@
  *
  *   PARAM(name, default, least, most, unit, meaning, measured)
  *
- *   name       begins with the pass or stage that uses it (a pass of opt/passes.h, or schedule, select, launch, ...)
+ *   name       begins with the name of the pass, stage or analysis that uses the threshold (a pass of
+ *              opt/passes.h, or schedule, select, launch, ...)
  *   least      the smallest value that --param accepts; `most` is the largest. The code is correct with every value
  *              that --param accepts.
  *   unit       what the value counts; "one part in" means the fraction 1/value; "log2 ..." means an exponent of 2
  *   measured   the measurement from which the default was chosen, on an H200 unless the text names another
- *              GPU. Or: how many kernels get other PTX at other values (mostly half and double the default),
- *              of 456 or 1,883 kernels of tests/ and bench/ compiled for sm_90a
+ *              GPU. Or: for how many of the kernels of tests/ and bench/, compiled for sm_90a, the PTX
+ *              changes at other values (mostly half and double the default)
  *
  * The length of a fixed array (TERMS_MOST of affine.h, ...) is not in the table, because --param cannot change the
  * length. A module points to the values that its compilation uses (module.params). `neso help params` prints

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* parse.c: reads the text form of the IR (the head of print.c has the grammar).
  *
- * The parser has no lexer: each function reads its production from the characters at p->at, and moves p->at past
- * the production. The parser reports only the first error, and then sets `failed`, which makes every later
- * function return at once. The parser checks the form of ops; the verifier checks everything else. */
+ * The parser has no lexer: each function reads one production of the grammar from the characters at p->at,
+ * and moves p->at past it. The parser reports only the first error, and then sets `failed`, which makes every
+ * later function return at once. The parser checks the form of ops; the verifier checks everything else. */
 #include "ir/ir.h"
 
 #include <limits.h>
@@ -699,7 +699,8 @@ static void build(struct parser *p, struct block *b, const struct pending *x)
     struct op *o =
         build_op(&at, x->code, x->opnds.n, x->opnds.at, x->names.n, x->types.at, op_info[x->code].nregions);
     set_attrs(p, o, x);
-    /* The results get their names after the regions are read, since regions cannot refer to them. */
+    /* The results get their names only after the regions are read, since ops in the regions cannot use the
+     * results. */
     if (!p->failed)
         read_regions(p, o, x);
     for (int i = 0; i < o->nresults && !p->failed; i++)
@@ -802,7 +803,7 @@ static void read_degree(struct parser *p)
 }
 
 /* Returns the address of the int field that stores a setting; NULL for a setting that read_settings reads
- * itself. */
+ * itself, and for an unknown word. */
 static int *setting(struct func *f, const char *word, size_t n)
 {
     const struct {

@@ -136,7 +136,7 @@ struct infix {
     const void *ctx;
 };
 
-/* Returns the number of the first step of the operand whose last step is `last`. */
+/* Step `last` is the last step of an operand. Returns the number of the operand's first step. */
 static int operand_start(const struct expr *e, int last)
 {
     int wanted = 1;
@@ -153,8 +153,9 @@ static bool is_number(const struct expr *e, int from, int last, int64_t i)
     return from == last && e->at[from].code == EXPR_const && e->at[from].i == i;
 }
 
-/* Prints steps `from` to `last` without operands that have no effect (+ 0, * 1), and in parentheses if their
- * operator has a lower precedence than `bind` (1: sums, 2: products). */
+/* Prints the expression that steps `from` to `last` compute, without operands that have no effect (+ 0, * 1).
+ * Puts the expression in parentheses if its operator has a lower precedence than `bind` (1: that of + and -,
+ * 2: that of * and /). */
 static void put_infix(const struct infix *x, int from, int last, int bind)
 {
     const struct expr_step *s = &x->e->at[last];

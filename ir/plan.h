@@ -7,9 +7,10 @@
  *     guard [%n0 1 -]
  *
  * Expressions are in postfix: `%stride_am 2 *` is twice the argument. Dimensions are listed outermost first, as in
- * tiles; the last stride is the element's size. A guard holds if its value is at least 0. Each map also implies a
- * guard that the text omits: the map must be one that the GPU can encode. (Extents are from 1 to 2^32; strides are
- * from 0 to less than 2^40 bytes; the base, and all strides except the last, are multiples of 16 bytes.) */
+ * tiles; the last stride is the element's size. A guard holds if its value is at least 0. Each map also
+ * implies a guard that the text omits: the GPU must be able to encode the map. (Extents must be from 1 to
+ * 2^32, and strides at least 0 and less than 2^40 bytes. The base, and all strides except the last, must be
+ * multiples of 16 bytes.) */
 #ifndef NESO_IR_PLAN_H
 #define NESO_IR_PLAN_H
 
@@ -62,14 +63,15 @@ struct tensor_map {
     struct expr base;
     struct expr extents[MAP_RANK_MAX]; /* size of each dimension, in elements */
     struct expr strides[MAP_RANK_MAX]; /* bytes between neighbours, for each dimension */
-    /* The box's size in elements, at most MAP_BOX_MOST in each dimension. Once the buffer has a layout with a
-     * swizzle, the innermost dimension also has at most `swizzle` bytes. Several boxes cover a larger tile. */
+    /* The box's size in elements, at most MAP_BOX_MOST in each dimension. When the buffer has got a layout
+     * with a swizzle, the box's innermost dimension also has at most `swizzle` bytes. If a tile is larger
+     * than the box, several copies fill it. */
     int box[MAP_RANK_MAX];
     int swizzle;        /* width of the swizzle in bytes: 0 (none), 32, 64 or 128 */
     bool nan;           /* out-of-bounds elements read as NaN instead of 0 */
 };
 
-/* The values of the map's expressions for one launch. */
+/* The values of a tensor map's expressions in one launch. */
 struct tensor_map_values {
     uint64_t base;
     uint64_t extents[MAP_RANK_MAX], strides[MAP_RANK_MAX];
@@ -94,8 +96,9 @@ void expr_print_condition(const struct expr *e, struct text *out, const char *(*
                           const void *ctx);
 
 bool tensor_map_equal(const struct tensor_map *a, const struct tensor_map *b);
-/* Computes the values of the map for a launch with these arguments and this grid. Returns false if the GPU
- * cannot encode the map for a reason other than alignment (tensor_map_is_aligned). */
+/* Computes the values of the map for a launch with these arguments and this grid. Returns false if an
+ * expression cannot be computed, or if the GPU cannot encode the map because of an extent or stride. Does not
+ * check alignment (tensor_map_is_aligned does). */
 bool tensor_map_values(const struct tensor_map *m, const int64_t *args, const uint32_t grid[3],
                        struct tensor_map_values *out);
 /* Returns whether the base, and all strides except the last, are multiples of 16 bytes, as the GPU

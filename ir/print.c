@@ -28,7 +28,7 @@
  *   if      "if" value [":" types] [place] "{" NL {op} "} else {" NL {op} "}"
  *   carry   "carry(" value "=" value {"," value "=" value} ")"
  *   place   "@" [file ":"] line ":" column ["+" length] ["/" call]
- *   operand value, or "_" for one that is absent;  value "%" name
+ *   operand value, or "_" for an absent operand;  value "%" name
  *   types   as type_print; layouts are named in order of first use
  *   values of attributes: 12   word   [1 2]   "text"   and for constants 1.5, 1e-06, -inf, or a float's bits 0x7fc00001
  *   comments run from // to the end of the line; each op begins on a new line */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rules.c: defines which operand types each op takes, and which types its results have. Each word in the rule
- * column of ops.h names one function. The builder calls this function to infer types, and the verifier calls it to
- * check them (struct op_info in ir.h says what the function must do).
+ * column of ops.h names one function. The builder calls the function of an op to infer the op's types, and
+ * the verifier calls it to check the types (struct op_info in ir.h says what the function must do).
  *
  * Rules also check layouts. All operands and the result of an elementwise op have the same layout. The result of a
  * shape op has the layout that layout.h computes from the operand's layout. If the op changes the number of
@@ -411,8 +411,8 @@ const char *rule_trans(struct module *m, const struct op *o, const struct type *
     return NULL;
 }
 
-/* Returns whether `part` equals `whole` without dimension dim: every thread holds the same elements in both
- * layouts. */
+/* Returns whether every thread holds the same elements in layout `part` as in layout `whole` without
+ * dimension dim. */
 static bool is_slice(const struct layout *part, const struct layout *whole, int dim)
 {
     struct layout l;
@@ -438,7 +438,8 @@ const char *rule_join(struct module *m, const struct op *o, const struct type **
     return NULL;
 }
 
-/* Returns whether every thread that holds element 2i of the last dimension also holds element 2i + 1. */
+/* The last dimension has size 2. Returns whether every thread that holds one element of a pair along this
+ * dimension also holds the other. */
 static bool has_pairs(const struct layout *l)
 {
     struct span registers = {0};
@@ -694,8 +695,8 @@ const char *rule_for(struct module *m, const struct op *o, const struct type **t
     return NULL;
 }
 
-/* Checks no types: the results are the operands of `condition`, and need not have the types of the carried
- * values. verify.c compares the types of the results and of these operands. */
+/* Checks no types: the loop's results are the operands of its `condition`, and need not have the types of the
+ * carried values. verify.c checks that the results have the types of the operands of `condition`. */
 const char *rule_while(struct module *m, const struct op *o, const struct type **types)
 {
     return rule_none(m, o, types);
@@ -760,8 +761,9 @@ const char *rule_shared_store(struct module *m, const struct op *o, const struct
     return buffer_and_tile(m, o, opnd(o, 1));
 }
 
-/* Tile t is the part of a buffer that begins at index `at`. Returns the type of a tile as large as the buffer.
- * Returns t if `at` is NULL (the whole buffer is read), and NULL if the buffer has no such part. */
+/* A tile of type t is the part of buffer buf that begins at index `at`. Returns the type of a tile with t's
+ * elements that is as large as the buffer. Returns t if `at` is NULL (the whole buffer is read), and NULL if
+ * the part does not lie inside the buffer at a multiple of its size. */
 static const struct type *whole_of(struct module *m, const struct type *buf, const struct type *t,
                                    const struct attr *at)
 {

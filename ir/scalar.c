@@ -24,8 +24,8 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
     return (uint64_t)((wide)x * y >> bits);
 }
 
-/* Each row is an op and its result for x and y. These are numbers of W bits in the unsigned type P; sx and sy
- * are the same numbers, read as signed. (WIDTH below defines W and P.) */
+/* Each row is an op and its result for x and y. x and y are numbers of W bits in the unsigned type P; sx and
+ * sy are x and y, read as signed. (WIDTH below defines W and P.) */
 #define BINARY(X)                                                                                            \
     X(add, x + y)                                                                                            \
     X(sub, x - y)                                                                                            \
@@ -94,7 +94,8 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
         return true;
 
 /* WIDTH defines the functions for integers of W bits. U is the type in memory. The computation uses the
- * unsigned type P and the signed type S; they are at least as wide as int, so C does not promote them. */
+ * unsigned type P and the signed type S, which are at least as wide as int, so that C does not promote
+ * them. */
 #define WIDTH(bits, unsigned_type, compute_type, signed_type)                                                \
     static bool unary_i##bits(enum opcode code, int64_t n, unsigned_type *restrict r,                        \
                               const unsigned_type *a)                                                        \

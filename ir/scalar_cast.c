@@ -86,7 +86,7 @@ static void read_floats(enum dtype type, int64_t n, double *restrict r, const vo
 
 /* x was rounded to the nearest float f. `order` is positive if f > x, and negative if f < x. If f is the correct
  * result in this rounding mode, returns NaN. Otherwise the correct result is the neighbour of f on the other side of
- * x; returns the infinity on that side, as the direction for nextafter. */
+ * x; returns the infinity on that side, which callers pass to nextafter as the direction. */
 static double wrong_side(enum rounding round, double x, int order)
 {
     bool down = round == ROUND_rd || (round == ROUND_rz && x > 0),
@@ -143,7 +143,8 @@ static void ints_to_floats(enum dtype to, bool with_sign, enum rounding round, i
     }
 }
 
-/* Numbers up to `lo` become `first`, numbers from `end` on become `last`, and NaN becomes `nan`. */
+/* Numbers up to `lo` become `first`, numbers from `end` on become `last`, NaN becomes `nan`; all other
+ * numbers are rounded toward zero. */
 struct int_range {
     double lo, end;
     int64_t first, last, nan;

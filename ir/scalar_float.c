@@ -3,10 +3,10 @@
  *
  * f32 and f64 use C's arithmetic. Ops on f16 and bf16 are computed in f32, a block of elements at a time, and each op's
  * result is rounded to f16 or bf16. The mantissas of f16 and bf16 have p = 11 and 8 bits, and the mantissa of
- * f32 has at least 2p + 2. So for sums, differences, products, quotients and square roots, rounding to f32
- * and then to f16 or bf16 gives the same result as rounding once. For fma, the two results may differ. So the
- * sum of an fma is computed in f64 and rounded to odd: if f64 cannot represent the sum, the last bit of the
- * rounded sum is 1. Rounding this sum to f16 or bf16 then gives the right result.
+ * f32 has 24 bits, which is at least 2p + 2. So for sums, differences, products, quotients and square roots,
+ * rounding to f32 and then to f16 or bf16 gives the same result as rounding once. For fma, the two results
+ * may differ. So the sum of an fma is computed in f64 and rounded to odd: if f64 cannot represent the sum,
+ * the last bit of the rounded sum is 1. Rounding this sum to f16 or bf16 then gives the right result.
  *
  * Ops that round toward zero, down or up (f32 and f64 only) run while the CPU is set to that rounding mode. For ops
  * that flush subnormal numbers (f32 only), C code replaces subnormal operands and results by zero.
@@ -164,7 +164,7 @@ static int count_operands(enum opcode code)
 /* -- rounding toward zero, down, up; subnormal numbers flushed -- */
 
 /* toward_* computes one op in the CPU's current rounding mode; `volatile` prevents the C compiler from moving
- * the op to a place where another mode is set. all_toward_* does this for n elements. */
+ * the op to a place where another mode is set. all_toward_* computes the op for n elements. */
 #define TOWARD(dtype, type, fma_of, sqrt_of)                                                                 \
     static type toward_##dtype(enum opcode code, volatile type x, volatile type y, volatile type z)          \
     {                                                                                                        \
@@ -190,7 +190,7 @@ TOWARD(f64, double, fma, sqrt)
 
 /* Computes ops that flush subnormal numbers, in rounding mode `mode`. GPUs flush results below 2^-126 before
  * they round. So if the rounded result is 2^-126, the function computes the op again, rounded toward zero:
- * this shows whether the exact result is below 2^-126. */
+ * the second result shows whether the exact result is below 2^-126. */
 static void all_flushed(enum opcode code, int mode, int64_t n, float *r, const float *const *x)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -293,8 +293,8 @@ static void narrow(enum dtype type, int64_t n, uint16_t *restrict r, const float
             r[i] = float_to_bf16(x[i], false);
 }
 
-/* Returns p + z rounded to odd: if f64 cannot represent the sum, returns the one of its two neighbours in f64
- * whose last bit is 1. */
+/* Returns p + z rounded to odd: if f64 cannot represent the sum, returns the neighbour of the sum in f64,
+ * above or below, whose last bit is 1. */
 static double add_to_odd(double p, double z)
 {
     double sum = p + z, back = sum - p;

@@ -217,7 +217,7 @@ static bool check_rule(struct verifier *v, const struct op *o)
     return ok;
 }
 
-/* Checks that the function's degree allows the op. */
+/* Checks that the op may occur in a function of this degree. */
 static bool check_degree(struct verifier *v, const struct op *o)
 {
     bool is_tensor = o->code == OP_tensor_load || o->code == OP_tensor_store;
@@ -250,8 +250,9 @@ static bool check_map(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Returns whether o, an op `ready`, is at a place where its role (a region of op `warps`) executes o exactly
- * once. Such places are the outermost block of the role, and branches of an `if` that end in return. */
+/* o is an op `ready`, with which the consumers wait until the producer has initialized the barriers. Returns
+ * whether o is at a place where its role (a region of op `warps`) executes o exactly once: in the outermost
+ * block of the role, or in a branch of an `if` that ends in return. */
 static bool is_in_role(const struct op *o)
 {
     const struct op *p = o->block->parent;
@@ -261,8 +262,8 @@ static bool is_in_role(const struct op *o)
            (o->block->parent == p || block_terminator(o->block)->code == OP_return);
 }
 
-/* Checks the place of `ready`, and the two roles of a `warps` op: the first must have num_warps warps, the second
- * extra_warps. */
+/* If o is a `ready`, checks its place. If o is a `warps`, checks its two roles: the first must have num_warps
+ * warps, the second extra_warps. */
 static bool check_roles(struct verifier *v, const struct op *o)
 {
     if (o->code == OP_ready && !is_in_role(o))
@@ -276,9 +277,10 @@ static bool check_roles(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Returns whether o may be placed between stagger_wait and stagger_arrive, because o never waits for another
- * warpgroup. An mbar_wait is allowed, because it waits only for a copy by the producer warp. The producer
- * never needs, for this copy, a buffer stage that another warpgroup releases after its own stagger_wait:
+/* At stagger_wait, a warpgroup waits for the stagger_arrive of the previous warpgroup. Returns whether o may
+ * be between a warpgroup's own stagger_wait and stagger_arrive, because o never waits for another warpgroup.
+ * An mbar_wait is allowed, because it waits only for a copy by the producer warp. For this copy, the producer
+ * never waits for a buffer stage that another warpgroup releases only after that warpgroup's stagger_wait:
  * overlap_dots delays a release only if the buffer has a spare stage. */
 static bool synchronizes_nothing(const struct op *o)
 {
@@ -295,10 +297,10 @@ static bool is_fed_here(const struct op *o)
     return !p || block_is_inside(o->block, p->regions[0]);
 }
 
-/* Checks that no other synchronization lies between stagger_wait and stagger_arrive. Such a synchronization could
- * deadlock: this warpgroup would wait for the next warpgroup, which waits at its stagger_wait for this
+/* Checks that no other synchronization lies between stagger_wait and stagger_arrive. Another synchronization
+ * could deadlock: this warpgroup would wait for the next warpgroup, which waits at its stagger_wait for this
  * warpgroup's stagger_arrive. Also checks that stagger_arrive and stagger_end follow stagger_wait in the same
- * block. */
+ * block, that the ops are not in the producer role, and the number of warpgroups. */
 static bool check_stagger(struct verifier *v, const struct op *o)
 {
     if (o->code != OP_stagger_wait && o->code != OP_stagger_arrive && o->code != OP_stagger_end)

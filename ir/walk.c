@@ -45,8 +45,8 @@ static bool is_pure_itself(const struct op *o)
     return op_has(o, PURE) || is_frame(o);
 }
 
-/* Returns whether o is an arrival for which no thread waits: only a partner CTA waits for an arrival with
- * last=1, and o has no operand `pair`. */
+/* Returns whether o is an arrival at an mbarrier for which no thread waits. If last=1, only the partner CTA
+ * waits for the arrival; without the operand `pair`, o does not arrive in the partner CTA. */
 static bool has_no_waiter(const struct op *o)
 {
     return o->code == OP_mbar_arrive && op_int(o, ATTR_last) && !op_opnd(o, 2);
@@ -58,7 +58,7 @@ static bool is_removable_itself(const struct op *o)
            o->code == OP_tensor_load || o->code == OP_shared_load || o->code == OP_shared_gather;
 }
 
-/* Returns whether o is inline assembly whose text contains one of the words. */
+/* Returns whether o is inline assembly whose text contains one of the n words. */
 static bool asm_contains(const struct op *o, int n, const char *const *words)
 {
     bool found = false;
@@ -213,8 +213,8 @@ bool combines_in_any_order(const struct op *o)
 
 /* -- constants -- */
 
-/* Returns whether an op with this code only copies elements of its operand: if all elements of the operand
- * equal one constant, all elements of the result equal this constant too. */
+/* Returns whether ops with opcode `code` only copy elements of the operand. If all elements of the operand
+ * equal one constant, then all elements of the result equal this constant. */
 static bool keeps_elements(enum opcode code)
 {
     switch (code) {

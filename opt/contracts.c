@@ -6,14 +6,16 @@
  *     insert_barriers   needs offsets, provides barriers     =>    insert_barriers, allocate_shared    refused
  *     code generation   needs offsets, barriers                    allocate_shared                     refused
  *
- * The driver checks the order before the first pass runs. It needs only the table of passes and the ops of
- * the function at the start. The function is assumed to have at the start every property that no pass of the
- * list provides, unless its ops contradict the property. So a pass of the list that provides a property must
- * precede the passes that need the property. If such a pass ran before the IR was printed and read back, the
- * list need not contain it again.
+ * The driver checks the order before the first pass runs. For this it looks only at the table of passes and
+ * at the ops that the function has before the first pass. If no pass of the list provides a property, the
+ * driver assumes that the function has the property already, unless an op contradicts a property of kind
+ * `must`. If a pass of the list provides a property, this pass must precede the passes that need the
+ * property. If a pass ran before the IR was printed and read back, the list need not contain the pass again.
  *
  * It is an error if a pass needs a missing property of kind `must`. If the missing property is of kind
- * `order`, the code is correct, but the pass that needs the property optimizes less.
+ * `order`, and no pass of the list provides it, the pass that needs it runs and optimizes less. If only a
+ * later pass of the list provides it, or if a pass in between has broken it again, the order of the list is
+ * wrong, which is an error.
  *
  * In debug builds, and under --verify-each, the driver searches after each pass for ops that contradict a
  * claimed property. */
@@ -208,8 +210,8 @@ struct check {
     const pass_list *list;
     uint32_t provided; /* properties that some pass of the list provides */
     uint32_t now;      /* properties that hold before the pass that is being checked */
-    /* the properties that were assumed at the start, and that no pass before this one provides or breaks;
-     * is_met searches func for ops that contradict them */
+    /* the properties that func is assumed to have before the first pass, except those that an already checked
+     * pass provides or breaks; is_met searches func for ops that contradict these assumptions */
     uint32_t assumed;
 };
 
@@ -221,7 +223,7 @@ static const struct pass_info *provider_of(enum property p)
     return NULL;
 }
 
-/* Among the passes in front of pass i of the list, returns the last pass that breaks p, or NULL. */
+/* Among the passes before pass i of the list, returns the last pass that breaks p, or NULL. */
 static const struct pass_info *breaker_of(const struct check *c, enum property p, int i)
 {
     while (i-- > 0)
@@ -265,8 +267,9 @@ static void refuse(const struct check *c, int i, enum property p)
     diag_fatal(d, nowhere, ERR_pass_left_out, by->name, who.s, name, meaning);
 }
 
-/* Returns whether a pass that needs property p may run: the function has p, or p is of kind `order`, no pass
- * of the list provides p, and some other pass does. */
+/* Returns whether a pass that needs property p may run. If the function lacks p, the pass may run only if p
+ * is of kind `order` and no pass of the list provides p, although some other pass could. If the function is
+ * only assumed to have p, and p is of kind `must`, the pass may run only if no op contradicts p. */
 static bool is_met(const struct check *c, enum property p)
 {
     const uint32_t bit = UINT32_C(1) << p;

@@ -4,8 +4,8 @@
  *
  * Passes ask whether two CTAs fit on an SM before layouts and buffers exist. So the answer is an estimate, which
  * counts the rings, operands and accumulators that the kernel will have. A ring is a buffer of several stages
- * in shared memory, through which a loop loads a tile. Consecutive loops share a ring if they load tiles of
- * the same types. Their accumulators always share registers. */
+ * in shared memory, through which a loop loads a tile. Consecutive loops share a ring if the tiles that they
+ * load are alike (are_alike). The accumulators of consecutive loops always share registers. */
 #include "opt/cost.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
@@ -21,7 +21,7 @@ struct room {
     const struct func *func;
     VEC(const struct op *) loads; /* the loads that are already counted */
     int64_t ring_bytes;
-    int64_t early_bytes; /* the part of ring_bytes for tiles that only ops outside of loops load and read */
+    int64_t early_bytes; /* part of ring_bytes: tiles loaded and read outside of loops and branches */
 };
 
 /* Returns whether both loads load tiles of the same element type, with shapes that are equal or transposes of
@@ -221,9 +221,9 @@ static bool fit_by_memory(const struct func *f, int64_t bytes)
 }
 
 /* Returns whether two CTAs with one consumer warpgroup each fit on an SM if setmaxnreg gives most registers
- * to the consumers, but not if all threads have the same number. Returns false if tensor cores never wait for
- * arithmetic: one CTA with all registers is then faster (overlap_epilogue.c). Buffers of the loops reuse the
- * shared memory of tiles that are read only before the loops. */
+ * to the consumers, but do not fit if all threads have the same number. Returns false if tensor cores never
+ * wait for arithmetic: one CTA with all registers is then faster (overlap_epilogue.c). Buffers of the loops
+ * reuse the shared memory of tiles that are read only before the loops. */
 static bool divides(const struct func *f, const struct room *r)
 {
     const struct needs n = needs_of(f->body);
@@ -407,7 +407,7 @@ static bool is_special(const struct op *o)
 }
 
 /* Returns the number of shuffle rounds of a reduction or scan. There is one round for each lane bit of the
- * layout that moves along the axis. */
+ * layout that changes the index along the axis. */
 static int shuffle_rounds(const struct op *o)
 {
     const struct layout *l = op_opnd(o, 0)->type->layout;

@@ -6,9 +6,9 @@
  * of struct explanation (explain.h): %v of `values`, %d of `numbers`, %s of `words`. %% is a percent sign.
  *
  * The grade ranks the alternative decisions of one pass about one op. A higher grade means better code. Grade 0 means
- * that the pass has no alternatives for this op. TIDIES marks a decision that only cleans up the IR. In a
- * grade, `number` is the first of the explanation's `numbers`. `neso inspect` compares grades to find
- * promises about parameters (such as divisibility by 16) that improve the code. */
+ * that the pass has no alternatives for this op. TIDIES marks a decision that only cleans up the IR. A grade
+ * may be an expression of `number`, the first of the explanation's `numbers`. `neso inspect` compares grades
+ * to find promises about parameters (such as divisibility by 16) that improve the code. */
 #ifdef DECISION
 DECISION(cse, replaced, TIDIES, "%v is %v")
 DECISION(licm, hoisted, TIDIES, "%v is hoisted out of the loop")

@@ -170,7 +170,8 @@ static struct text print_func(const struct func *f)
     return t;
 }
 
-/* Returns the degree of detail that is one of the properties, or f's current degree if none is a degree. */
+/* Returns the degree of detail that the set `properties` contains, or f's current degree if it contains
+ * none. */
 static enum degree degree_of(const struct func *f, uint32_t properties)
 {
     return properties & P(traced)      ? DEGREE_traced

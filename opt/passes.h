@@ -22,12 +22,14 @@
  *   - The axis of a `reduce` is distributed over registers and lanes only. The result has the operand's layout
  *     without the axis (layout_slice with drop), so every participating lane holds the result. If the result is a
  *     scalar, every thread holds the result.
- *   - The operand of a `broadcast` has the result's layout with the bits of the broadcast dimensions removed
- *     (layout_squash), without replicated registers. expand_dims, reshape and trans do not change registers.
- *   - A load or store has `vec`: each group of `vec` consecutive elements is in consecutive registers, the first of
- *     which is a multiple of `vec`; the group is contiguous in memory, and aligned to its size (16 bytes at most).
- *     Without `tail` the elements of a group share one mask value. With `tail` their mask values may differ: the
- *     code accesses the whole group if all its mask values are true, and otherwise one element at a time.
+ *   - The layout of a broadcast's operand is the result's layout without the bits of the broadcast dimensions
+ *     (layout_squash) and without replicated registers. expand_dims, reshape and trans do not change
+ *     registers.
+ *   - A load or store has `vec`: each group of `vec` consecutive elements is in consecutive registers, and
+ *     the index of the first register is a multiple of `vec`. The group is contiguous in memory, and aligned
+ *     to its size (16 bytes at most). Without `tail` the elements of a group share one mask value. With
+ *     `tail` their mask values may differ: the code accesses the whole group if all its mask values are true,
+ *     and otherwise one element at a time.
  *   - A cmp has `same`: for each i that is a multiple of `same`, the result registers i, ..., i + `same` - 1 hold
  *     equal values. */
 #ifdef PASS
@@ -124,8 +126,8 @@ struct opt_options {
     int stages_most;
     int64_t conversion_bytes_most;
     bool no_async_dots;
-    /* `write` receives the IR only after those passes of print_after that changed its text; if print_after is
-     * NULL, after every pass that changed it */
+    /* true: `write` receives the IR only after those passes of print_after that changed the IR; if
+     * print_after is NULL, after every pass that changed the IR */
     bool print_changed;
     bool makes_code;    /* codegen follows, so the passes that codegen needs must run */
     bool verify_each;   /* verify, print and re-parse after each pass; always on in debug builds (NESO_DEBUG) */
@@ -137,18 +139,19 @@ struct opt_options {
     /* Receives explanations as records. ctx is write_ctx. NULL: `write` receives the explanations as text. */
     void (*note)(void *ctx, const struct explanation *x);
     /* Estimates how many registers of a thread ptxas will spill in the code of f (codegen_spilled_regs).
-     * NULL: passes do not know this number. */
+     * NULL: there is no estimate. */
     int (*spilled_regs)(struct func *f);
 };
 
 /* Runs on f the passes that o selects; if o is NULL, the default list. The default list yields a scheduled
- * function. A pass reports errors of the user in f->module->diag, and the run then ends after this pass.
- * Internal errors longjmp to the fatal handler of this diag. */
+ * function. A pass reports errors in the user's program to f->module->diag; the run then ends after this
+ * pass. Internal errors longjmp to the fatal handler of this diag. */
 void opt_run(struct func *f, const struct opt_options *o);
 
 /* -- simplify/fix_order.c -- */
-/* Does nothing unless the traced function f must be deterministic. Then reports an error for each op that no
- * pass can make deterministic, and an error if f has the option fp_reassoc, which allows reordering. */
+/* If the traced function f must be deterministic, reports an error for each op that no pass can make
+ * deterministic, and an error if f has the option fp_reassoc, which allows reordering. Otherwise does
+ * nothing. */
 void opt_check_order(struct func *f);
 
 /* -- contracts.c: checks that the passes may run in the given order, and that f has the properties that the
@@ -214,7 +217,8 @@ int opt_stages(const struct func *f, const struct op *loop);
 bool stepdown_is_needed(const struct func *f, const struct opt_options *o);
 /* `kept` is the copy of f that was made before the first run. If that run ended because shared memory was too
  * small, restores f from `kept` and calls `run` with lower limits, until f fits or no limit can be lowered
- * further. If many registers would be spilled, restores f and calls `run` with twice the warps. */
+ * further. If f fits, but many registers would be spilled, restores f and calls `run` with twice the
+ * warps. */
 void stepdown_run(struct func *f, const struct func *kept, const struct opt_options *o,
                   void (*run)(struct func *f, const struct opt_options *o));
 

@@ -21,8 +21,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* How conversions are split: not at all, or into pieces that are at most as large as a large or a small
- * limit. */
+/* How conversions are split: not at all, or into pieces of at most stepdown_conversion_bytes (large) or
+ * stepdown_conversion_bytes_least (small) bytes. */
 enum rounds { ROUNDS_none, ROUNDS_large, ROUNDS_small };
 
 /* Which optimizations a run omits. */

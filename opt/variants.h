@@ -32,7 +32,8 @@ VARIANT(fallback_of_loops, t->has_guards && !t->has_maps, "single_trip_loops,inv
 
 /* The traits of a compiled kernel that decide which variants exist. */
 struct launch_traits {
-    /* each CTA loops over programs (persistent_grid.c); CTAs are launched in pairs (cluster_multicast.c) */
+    /* is_persistent: each CTA loops over programs (persistent_grid.c)
+     * goes_in_pairs: CTAs are launched in clusters of two (cluster_multicast.c) */
     bool is_persistent, goes_in_pairs;
     bool has_maps, stores_by_maps, has_guards;
     bool adds_warp; /* each CTA has a producer of one warp */

@@ -120,8 +120,9 @@ static void module_free(void *ctx, void *p, size_t bytes)
     chunk_pool_free(&m->context->chunks, p, bytes);
 }
 
-/* Reports that memory is exhausted. Lifts the memory limit so that the message can be allocated. If allocating the
- * message fails too, the arena calls this function again; the second call unwinds without a message. */
+/* Reports that memory is exhausted. Removes the memory limit so that the message can be allocated. If
+ * allocating the message fails too, the arena calls this function again; the second call unwinds without a
+ * message. */
 static void memory_failed(void *ctx, size_t asked_bytes)
 {
     struct neso_module *m = ctx;
@@ -366,8 +367,8 @@ static void render(void *arg)
     r->result = out.s;
 }
 
-/* Prints the messages of the last call by the function `how`, and returns the text, which is in the module's
- * arena. Meanwhile, the arena has no memory limit. */
+/* Prints the messages of the last call with the function `how`, and returns the text, which is in the
+ * module's arena. Meanwhile, the arena has no memory limit. */
 static const char *show(struct neso_context *c, void (*how)(const struct diag *d, struct text *out))
 {
     struct rendering r = {c->reported, how, NULL};

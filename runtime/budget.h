@@ -16,8 +16,8 @@ struct budget {
     size_t limit_bytes;  /* 0: no limit; only the call's own thread changes it */
     atomic_bool is_full; /* the limit has made an allocation fail */
     double deadline;     /* the time at which the call must end; 0: no deadline */
-    /* only one thread works for the call, and time_ms limits the processor time of this thread, which does
-     * not depend on other processes */
+    /* true: only one thread works for the call, and the time limit is for the processor time of this thread,
+     * so that other processes do not affect it; false: the limit is for elapsed time */
     bool one_thread;
     int64_t time_ms;     /* the time limit from which the deadline was computed */
     atomic_llong steps;  /* steps counted so far */
@@ -27,8 +27,8 @@ struct budget {
 };
 
 /* An operation on a tile or tensor counts one step for each STEP_ELEMS elements that it computes. The
- * operation calls budget_spend at least once for every ELEMS_UNASKED elements; computing so many elements
- * takes less than a millisecond. */
+ * operation calls budget_spend at least once for every ELEMS_UNASKED elements, because computing
+ * ELEMS_UNASKED elements takes less than a millisecond. */
 enum { STEP_ELEMS = 1024, ELEMS_UNASKED = 1 << 16 };
 
 double seconds_now(void); /* returns the time of a monotonic clock in seconds */
@@ -44,7 +44,8 @@ static inline bool budget_is_limited(const struct budget *b)
 /* Counts steps. Returns ERR_time_limit or ERR_steps if the limit of time or steps is exceeded, ERR_cancelled if the
  * user cancelled the call, and ERR_count if the call may continue. */
 enum error budget_spend(struct budget *b, int64_t steps);
-/* Returns whether a result of budget_spend ends the call. A program cannot catch such an error. */
+/* Returns whether `passed`, a result of budget_spend, is an error that ends the call: a program cannot
+ * catch it. */
 static inline bool budget_ends(enum error passed)
 {
     return passed == ERR_time_limit || passed == ERR_cancelled;

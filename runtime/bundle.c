@@ -40,7 +40,7 @@ static void put_number(struct text *key, const char *name, int n)
 }
 
 /* Appends the fields that do not depend on the kernel's source: all fields of a key except `source`. f is the
- * traced IR, or NULL; the IR may contain options that differ from k's options. */
+ * traced IR, or NULL. An IR file contains options of its own, so the options come from f unless f is NULL. */
 static void put_options(struct neso_kernel *k, const char *signature, const struct func *f, struct text *key)
 {
     const struct spec *s = &k->spec;
@@ -379,7 +379,8 @@ neso_status neso_bundle_join(neso_context *context, const char *const *texts, co
 
 /* -- finding -- */
 
-/* Returns the key in the bundle that is most similar to `key` (cache_likeness); NULL if there is none. */
+/* Returns the key in the bundle that is most similar to `key` (cache_likeness), and sets *is_equal to
+ * whether it equals `key`. Returns NULL if no key has the same first field as `key`. */
 static const char *nearest(const struct bundle *b, const char *key, bool *is_equal)
 {
     const char *found = NULL;

@@ -188,8 +188,8 @@ static bool write_entry(int fd, const char *key, const void *payload, size_t byt
     return write_all(fd, sum, sizeof sum);
 }
 
-/* Opens a new temporary file in the folder of the entries; creates the folder if it does not exist. Returns
- * -1 on failure. */
+/* Opens a new temporary file in the folder of the entries; creates the folder if it does not exist. Sets
+ * `path` to the file's path, and returns its file descriptor; -1 on failure. */
 static int open_unfinished(const struct disk_cache *c, char path[PATH_MAX])
 {
     for (int attempt = 0; attempt < 2; attempt++) {

@@ -3,9 +3,10 @@
  * consists of a key, which contains everything on which the compiled kernel depends, and a payload, the
  * compiled kernel.
  *
- * A key is text with one field on each line, "name value\n". All keys of one kind of entry have the same
- * field names in the same order. Any number of threads and processes may use one folder at the same time. No
- * function of cache.c calls longjmp or keeps state between calls. */
+ * A key is text with one field on each line, "name value\n". The keys of all kernels have the same field
+ * names in the same order. (Bundles also have keys of autotuning choices, with other field names.) Any number
+ * of threads and processes may use one folder at the same time. No function of cache.c calls longjmp or keeps
+ * state between calls. */
 #ifndef NESO_RUNTIME_CACHE_H
 #define NESO_RUNTIME_CACHE_H
 
@@ -19,7 +20,7 @@ struct disk_cache {
     bool strict; /* a missing entry is an error */
 };
 
-enum { CACHE_KEY_MOST = 4096 }; /* a message about a missing entry compares at most this many bytes of two keys */
+enum { CACHE_KEY_MOST = 4096 }; /* size in bytes of a buffer for a key; cache_nearest ignores longer keys */
 
 /* A digest of the compiler's source, which identifies this version. */
 extern const char compiler_build[];
@@ -29,11 +30,13 @@ size_t cache_size(const struct disk_cache *c, const char *key);
 /* Reads the entry into `memory`, which has the size that cache_size returned, and returns a pointer to the payload in
  * it; NULL if the entry has been removed or is damaged. */
 const char *cache_read(const struct disk_cache *c, const char *key, void *memory, size_t bytes, size_t *payload_bytes);
-/* Stores a payload as the entry of the key. Reports no error if a write fails: the cache then lacks the entry. */
+/* Stores a payload as the entry of the key. Does nothing if the cache is off, or if the payload is larger
+ * than the limit of the cache. Reports no error if a write fails; the cache then does not change. */
 void cache_write(const struct disk_cache *c, const char *key, const void *payload, size_t bytes);
 
-/* Sets `nearest` to the entry's key that has the most fields in common with `key`. Ignores keys whose first
- * field differs from the first field of `key`. Returns false if no key remains. */
+/* Searches the keys of all entries for the key that has the most fields in common with `key`, and copies it
+ * to `nearest`. Ignores keys whose first field differs from the first field of `key`. Returns false if all
+ * keys are ignored. */
 bool cache_nearest(const struct disk_cache *c, const char *key, char nearest[CACHE_KEY_MOST]);
 /* A field of a key: its name ends at the first blank, its value at the newline. cache_field_next moves *at to
  * the next field, and returns false at the end. */

@@ -77,8 +77,9 @@ static bool is_valid(struct diag *d, const struct func *f)
     return false;
 }
 
-/* Parses an IR file into k->ir, and returns the kernel with k's name. If k's options give a target or
- * num_warps, sets them in the kernel. Returns NULL after an error, which it reports. */
+/* Parses an IR file into k->ir, and returns the kernel with k's name. If k's options give a target, sets
+ * it in the kernel. If they give num_warps, sets it too, but only if no pass has changed the IR
+ * (DEGREE_traced). Returns NULL after an error, which it reports. */
 static struct func *parse_ir(struct neso_kernel *k)
 {
     struct diag *d = &k->module->diag;
@@ -290,12 +291,12 @@ static void plan_variants(const struct neso_kernel *k, struct text *out)
     }
 }
 
-/* Prints the launch plan as JSON, for launchers that do not call neso_launch. Such a launcher must check the
- * promises of the signature at every launch. If "pairs" is not 0 and the grid's size along axis 0 is a
- * multiple of it, the launcher may launch CTAs in pairs. If "grid" is "persistent", the launcher launches
- * "ctas_per_sm" CTAs for each SM; for pairs, the total number of program instances must then be a multiple of
- * "pairs". If a guard fails or a tensor map cannot be encoded, the launcher must launch the last variant,
- * which has no guards and no maps. */
+/* Prints the launch plan as JSON, for launchers that do not call neso_launch. Such a launcher must check
+ * the promises of the signature at every launch. If "pairs" is not 0 and the grid's size along axis 0 is a
+ * multiple of "pairs", the launcher may launch CTAs in pairs. If "grid" is "persistent", the launcher
+ * launches "ctas_per_sm" CTAs for each SM; for pairs, the total number of program instances must then be a
+ * multiple of "pairs". If a guard fails or a tensor map cannot be encoded, the launcher must launch the
+ * last variant, which has no guards and no maps. */
 static void make_plan(struct neso_kernel *k, const char *name, const struct target *target, struct text *out)
 {
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", name, target->name);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* The number of registers that n_regs has if no driver has assembled the kernel and neso has not counted its
+/* The value of the attribute n_regs if no driver has assembled the kernel and neso has not counted its
  * registers. This number is not 0, because programs divide by it. */
 enum { REGISTERS_USUAL = 32 };
 
@@ -104,9 +104,9 @@ static struct obj *metadata_get(struct eval *e, struct obj *self, const char *na
 
 static const struct native_class metadata_class = {.name = "KernelMetadata", .getattr = metadata_get};
 
-/* Loads the kernel, and returns a number that the driver reports for a thread: its spilled 4-byte words if
- * `spills`, else its registers. Without a driver, returns 0 spills, or neso's own count of registers (if
- * there is none, REGISTERS_USUAL). */
+/* Loads the kernel, and returns what the driver reports for a thread: the number of spilled 4-byte words if
+ * `spills` is true, else the number of registers. Without a driver, returns 0 words, or neso's own count of
+ * registers (REGISTERS_USUAL if there is none). */
 static struct obj *resource(struct eval *e, struct neso_kernel *k, bool spills, struct loc at)
 {
     struct fault f;
@@ -148,9 +148,10 @@ struct launcher {
     struct obj *grid;
 };
 
-/* If a call passes a positional argument for each parameter that is not a constant, and no others, returns
- * the arguments with the constants' values inserted, for which the kernel was compiled. Otherwise returns the
- * arguments unchanged. */
+/* A call may omit the constants for which the kernel was compiled. If it passes only positional arguments,
+ * one for each parameter that is not such a constant (an int that is promised to be 1 is passed), returns
+ * the arguments with the constants inserted. Otherwise, or if an argument is a tuple, returns the arguments
+ * unchanged. */
 static struct args filled(struct eval *e, const struct spec *spec, const struct args *args)
 {
     int nconst = 0, given = 0;

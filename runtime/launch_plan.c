@@ -193,8 +193,8 @@ void plan_each_variant(struct neso_kernel *k,
     }
 }
 
-/* Returns how many CTAs with this number of threads and of bytes of shared memory fit on an SM, if their
- * threads have as many registers as the assembler gave to the code `loaded`; 0: unknown. */
+/* Returns how many CTAs with `threads` threads and `shared_bytes` bytes of shared memory fit on an SM, if
+ * each thread has as many registers as the assembler gave to the code `loaded`; 0: unknown. */
 static int ctas_of(const struct neso_kernel *k, void *loaded, int threads, int shared_bytes)
 {
     int regs, local;
@@ -234,8 +234,8 @@ static struct fallback *make_fallback(struct neso_kernel *k, enum variant which,
 }
 
 /* Returns the variant `which`, compiled for rows with the alignment `rows`. The first launch that needs it
- * compiles and loads it. If it cannot be loaded or would be useless, returns NULL; f then has the reason,
- * unless it would be useless. */
+ * compiles and loads it. Returns NULL if the variant cannot be loaded, with the reason in f, or if it would
+ * be useless (is_pointless). */
 static struct fallback *fallback_for_rows(struct neso_kernel *k, enum variant which, enum rows rows,
                                           const struct launch *l, struct fault *f)
 {
@@ -327,9 +327,9 @@ static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate 
 }
 
 /* If the slot has the result of a launch with these values, sets *fulfilled and `maps` to the result, and
- * returns true. Reads have acquire order and writes have release order. So if a reader reads a word that a
- * writer has written, the reader's last load of the sequence count gets the writer's odd count or a later
- * count. */
+ * returns true. Returns false otherwise, or if a writer has changed the slot in the meantime. Reads have
+ * acquire order and writes have release order. So if a reader reads a word that a writer has written, the
+ * reader's last load of the sequence count gets the writer's odd count or a later count. */
 static bool read_slot(const struct map_cache *c, const _Atomic uint64_t *slot, const uint64_t *values,
                       uint64_t *fulfilled, uint64_t *maps)
 {
@@ -477,9 +477,9 @@ static bool fulfils(struct neso_kernel *k, const struct candidate *v, const stru
            (find_maps(k, v, l, maps) || padded_maps(k, v->info, l, maps, workspace));
 }
 
-/* Replaces *v by a variant that more launches can use. If *v has maps, the new variant has no maps for
- * stores. Otherwise, loops of the new variant may run more than once. Returns false if there is no such
- * variant. */
+/* Replaces *v by a variant that more launches can use. If *v has maps, this is the variant without maps for
+ * stores. Otherwise, guards of *v require that some loops run only once, and the new variant does not require
+ * this. Returns false if there is no such variant. */
 static bool take_weaker(struct neso_kernel *k, struct candidate *v, const struct launch *l)
 {
     struct fault ignored;

@@ -96,12 +96,12 @@ typedef enum neso_event {
     NESO_EVENT_COPIES        /* a launch copied matrices (see neso_launch); reported once for each kernel */
 } neso_event;
 
-/* If a call exceeds a limit of these options, it reports an error at the source location where this happened.
- * The error's tag is memory-limit, torch-memory (for a tensor) or launch-memory (for a launch) for
- * memory_limit, and source-too-large, steps, ir-limit or time-limit for the other limits. The status is
- * NESO_OUT_OF_MEMORY for a limit of memory, IR or time. A program cannot catch the errors memory-limit and
- * time-limit as exceptions. The memory limits do not count a GPU's own memory. A time limit does not
- * interrupt kernels that run on a GPU. */
+/* If a call exceeds a limit of these options, it reports an error at the source location where this
+ * happened. If memory_limit was exceeded, the error's tag is torch-memory for a tensor, launch-memory for a
+ * launch, and otherwise memory-limit. The tags of the other limits are source-too-large, steps, ir-limit
+ * and time-limit. The status is NESO_OUT_OF_MEMORY for a limit of memory, IR or time. A program cannot
+ * catch the errors memory-limit and time-limit as exceptions. The memory limits do not count a GPU's own
+ * memory. A time limit does not interrupt kernels that run on a GPU. */
 typedef struct neso_context_options {
     size_t size;
     neso_allocator allocator; /* if its functions are NULL: malloc and free */
@@ -115,7 +115,7 @@ typedef struct neso_context_options {
      * applies to the steps of one neso_launch on a CPU, and to the steps of all kernels and tensor operations
      * of a program. One step is 1024 computed elements, or, in the emulator, one instruction of a warp. */
     int64_t step_limit;
-    int64_t ir_limit;         /* limit of the IR operations that compiling a kernel creates; 0: 1 million */
+    int64_t ir_limit;         /* limit of the number of IR operations of a compilation; 0: 1 million */
     /* The approximate time limit in ms of one call that reads a module, compiles or launches a kernel, or
      * runs a program. 0: no limit. */
     int64_t time_limit_ms;
@@ -239,7 +239,7 @@ NESO_API const char *neso_module_kernel(const neso_module *module, size_t index)
  * kernels call, and that the source does not launch, is also a helper. */
 NESO_API const char *neso_module_entry(const neso_module *module, size_t index);
 
-/* The texts of a kernel, one for each stage of its compilation. */
+/* The texts that neso_kernel_text makes about a kernel. */
 typedef enum neso_text {
     NESO_TEXT_AST = 1, /* the kernel's syntax tree */
     NESO_TEXT_IR,      /* the traced IR, without layouts */
@@ -286,10 +286,11 @@ typedef struct neso_checked {
     const char *kernel, *id;
     neso_verdict verdict;
     /* For NESO_CHECK_DIFFERS: `pass` is the pass or stage of code generation that causes the difference; if
-     * several together cause it, it is a list separated by commas. `pass` is "select" (instruction selection)
-     * if the difference remains whichever passes are left out. `pass` is "insert_barriers" if warps race.
-     * Later launches use code that is compiled without the passes in `without`, a list separated by commas;
-     * "": the code is unchanged. */
+     * several passes together cause it, `pass` is their list, separated by commas. `pass` is "select"
+     * (instruction selection) if the difference remains whichever passes are left out. If warps or
+     * asynchronous copies race, `pass` may also be "insert_barriers" or "warp_specialize", which cannot be
+     * left out. Later launches use code that is compiled without the passes in `without`, a list separated by
+     * commas; "": the code is unchanged. */
     const char *pass, *without;
     const char *text; /* the first difference, or why nothing was compared; lives until the callback returns */
     const char *file; /* the kernel's source; NULL: unknown */
@@ -389,13 +390,13 @@ NESO_API const char *neso_kernel_name(const neso_kernel *kernel);
  * name, signature, options and target as 16 hexadecimal digits. For a kernel of neso_module_from_bundle, it
  * is only the kernel's name. */
 NESO_API const char *neso_kernel_id(const neso_kernel *kernel);
-/* Sets *text to a text of the kernel, which the kernel owns. The first call for a text makes it. `length` may
- * be NULL. */
+/* Sets *text to the text `which` about the kernel. The first call for a text makes it; the kernel owns it.
+ * `length` may be NULL. */
 NESO_API neso_status neso_kernel_text(neso_kernel *kernel, neso_text which, const char **text, size_t *length);
 
 typedef struct neso_resources {
     size_t size;
-    int num_warps, num_threads; /* warps and threads of a program instance */
+    int num_warps, num_threads; /* warps that compute, and all threads, of a program instance */
     int shared_bytes;           /* dynamic shared memory of a program instance */
     int ptx_version;            /* the lowest PTX ISA version that the PTX needs: 80 is 8.0 */
     int live_registers;         /* maximum number of live 32-bit registers, as neso counts them */
@@ -554,7 +555,7 @@ struct neso_capsule {
     const char *device; /* the device of the launch, as neso_context_device_text returns it */
     neso_seen seen;
     /* for a fault, the error's tag and message; for a difference between PTX and traced IR, `text` describes the
-     * first one */
+     * first element that differs */
     const char *tag, *text;
     const char *pass, *without; /* for a difference: as in neso_checked */
     uint32_t line;              /* the line of the fault or of the kernel, in the first file; 0: unknown */
@@ -595,7 +596,7 @@ NESO_API void neso_capsule_release(neso_capsule *capsule);
 
 typedef struct neso_replay {
     size_t size;
-    int same;             /* 1: the launch had the same outcome as the launch that the capsule records */
+    int same;             /* 1: the outcome is the same as the outcome that the capsule records */
     neso_seen seen;
     /* as in neso_capsule; if a result differs from the recorded result, `text` shows where */
     const char *tag, *text, *pass, *without;
@@ -613,8 +614,8 @@ NESO_API neso_status neso_capsule_run(neso_context *context, const neso_capsule 
 /* -- costs of launches -- */
 
 /* Starts to count the costs of launches. Returns NESO_NO_DEVICE if the device is not the emulator. If
- * `programs` is not 0, each launch runs only this number of program instances, which are spread over its
- * grid. The results of the other program instances are then missing. */
+ * `programs` is not 0, each launch runs only `programs` program instances, which are spread over its grid.
+ * The results of the program instances that do not run are then missing. */
 NESO_API neso_status neso_counts_start(neso_context *context, int64_t programs);
 
 /* One count, summed over all launches of a kernel since neso_counts_start. The count is the same on every machine. */
@@ -755,8 +756,8 @@ typedef struct neso_run_options {
     /* On the interpreter, neso calls this function after each launch, for each load, store and atomic of the kernel.
      * The proofs assume that index arithmetic does not overflow and that divisors are positive. May be NULL. */
     void (*accessed)(void *user, const neso_access *access);
-    /* 1: on the interpreter, the debugger also stops at an operation that makes a NaN. At each operation of a
-     * kernel, the debugger stops only once. */
+    /* 1: on the interpreter, the debugger also stops at an operation that makes a NaN. It does so at most
+     * once for each operation of a kernel. */
     int break_nan;
 } neso_run_options;
 
@@ -779,7 +780,7 @@ NESO_API const char *neso_help_topic(size_t index);
 /* Resource limits of a target. */
 typedef struct neso_limits {
     size_t size;
-    int shared_bytes;                     /* maximum number of bytes of a program instance */
+    int shared_bytes;                     /* maximum shared memory of a program instance */
     int registers;                        /* maximum number of registers of a thread */
     int sm_shared_bytes, sm_registers;    /* resources of a multiprocessor */
     int sm_threads, sm_programs;

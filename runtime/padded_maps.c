@@ -15,9 +15,8 @@
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
  * allocation, because the copy also reads elements that this grid does not read. Copying must save more time
  * than it takes. So is_swept estimates how many times the grid loads each element. This number must be at
- * least 1. If the fallback could copy 8 bytes at once (row_alignment.c), the number must be at least
- * launch_pad_sweeps. If the fallback could copy 4 bytes at once, the number must be at least half of
- * launch_pad_sweeps. */
+ * least launch_pad_sweeps if the fallback could copy 8 bytes at once (row_alignment.c), half of
+ * launch_pad_sweeps if it could copy 4 bytes at once, and 1 if it could copy only fewer bytes at once. */
 #include "runtime/runtime.h"
 
 #include <stdatomic.h>
@@ -48,8 +47,8 @@ static bool is_in_one_allocation(struct device *d, const struct row_copy *c)
 /* Returns whether the programs of the grid load the array so often that copying it saves time. Assumes that
  * each program loads one strip of tiles along the whole longer side of the array. Under this assumption, n
  * programs together load each element exactly once, where n is the number of tiles along the shorter side. If
- * rows are not aligned (`rows` is ROWS_any), a tile is assumed to have BOXES_OF_A_TILE boxes along this side,
- * otherwise one box. */
+ * rows are not aligned (`rows` is ROWS_any), a tile is assumed to consist of BOXES_OF_A_TILE boxes of the
+ * tensor map along the shorter side, otherwise of one box. */
 static bool is_swept(const struct neso_kernel *k, const struct tensor_map_values *v, const struct launch *l,
                      enum rows rows)
 {

@@ -169,7 +169,7 @@ void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *ke
 {
     struct text out;
     if (k->info.params.n != f->body->args.n)
-        return; /* do not store the entry: a reader could not restore the names of these parameters */
+        return; /* the entry would be useless: a reader takes the names of the parameters from f */
     text_init(&out, &k->scratch);
     ptx_info_write(&k->info, &out);
     text_char(&out, '\n');

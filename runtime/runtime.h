@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime.h: defines the objects of neso.h, and declares the functions that the files of runtime/ share. In
- * this diagram, an arrow leads to the object that another object keeps alive:
+ * this diagram, an arrow leads from an object to the object that it keeps alive:
  *
  *     context ◄── module: source, syntax tree, evaluator ◄── kernel: IR, PTX, loaded code
  *                    ▲
@@ -9,7 +9,8 @@
  * A module's memory is one arena; each kernel has two more arenas. Code that works on a module and may fail
  * fatally runs inside a call of guard(). A fatal error jumps back to guard() (longjmp); these comments call
  * this unwinding. Any thread may call the functions of check/rebuild.c, which therefore have their own
- * setjmp.
+ * setjmp. A function with a parameter `struct fault *f` returns false or NULL if it fails, and sets *f to
+ * the failure.
  *
  * The files of runtime/ in reading order: neso.h (the API), api.c with chunk_pool.h (contexts and modules),
  * signature.c and spec_print.c (signatures and specializations), compile.c and written.c (kernels),
@@ -48,7 +49,7 @@ struct neso_context {
     struct chunk_pool chunks; /* the memory of modules' arenas */
     int busy;            /* nesting depth of the active calls */
     size_t memory_limit, source_limit;
-    size_t whole_limit;  /* the user's limit of a program's memory with its tensors; 0: none */
+    size_t whole_limit;  /* the user's limit in bytes of a program's memory, tensors included; 0: none */
     int64_t step_limit, ir_limit, time_limit_ms;
     int64_t run_step_limit; /* the user's limit of steps; 0: none */
     struct disk_cache cache;
@@ -89,7 +90,7 @@ struct neso_module {
     bool is_bundle; /* the kernels are in the context's bundle, and have no source */
     VEC(const char *) names; /* the names of a bundle's kernels */
     struct obj *object; /* the Python module; NULL for an IR file */
-    struct module *ir;  /* the parsed IR file, for the names of its kernels */
+    struct module *ir;  /* the parsed IR file, from which the names of its kernels come */
 };
 
 /* A kernel with its specialization and options. The context's thread makes it; any thread may launch it. */
@@ -135,7 +136,7 @@ struct neso_kernel {
         int nfiles;
     } fallback_source;
     /* the number of the kernel's CTAs that fit on an SM; 0: not yet computed; -1: no launch uses the variant
-     * without a producer (without_producer in launch_plan.c) */
+     * without a producer warp (without_producer in launch_plan.c) */
     _Atomic int ctas;
     struct map_cache *_Atomic maps;   /* made at the first launch; NULL if the plan has no maps */
     struct fallback *_Atomic variants[VARIANT_count]; /* each is NULL until a launch needs it */
@@ -161,7 +162,7 @@ struct obj *module_jit(const struct neso_module *m, size_t index);
  * members that `from` lacks become 0. If `from` is NULL, all members become 0. Returns false if no version of
  * the structure has the size that the first member of `from` gives. */
 bool options_read(void *to, size_t bytes, const void *from);
-/* Reports that no version of a structure of options has this size. Must be called between report_enter and
+/* Reports that no version of a structure of options has `size` bytes. Must be called between report_enter and
  * report_leave. */
 neso_status options_refuse(struct neso_module *m, size_t size);
 
@@ -176,7 +177,7 @@ void report_add_fault(struct neso_module *m, const struct fault *f);
 /* Reports a fault as the message of a new module, and returns f->status. */
 neso_status report_fault(struct neso_context *c, const struct fault *f);
 
-/* Calls the context's callback for events. Any thread may call it. */
+/* Calls the context's callback for events, if there is one. Any thread may call this function. */
 void context_event(const struct neso_context *c, neso_event event, const char *format, ...) PRINTF_LIKE(3, 4);
 /* Calls the context's callback for records, if there is one, for a kernel that was just compiled. */
 void context_record(struct neso_kernel *k);
@@ -189,7 +190,8 @@ void kernel_drop(struct neso_kernel *k);
 /* Traces and compiles the kernel as far as the device needs or as options.until specifies. Must be called
  * inside guard, with name, jit, spec and options set. */
 void kernel_build(struct neso_kernel *k);
-/* Makes a text that does not exist yet. Must be called inside guard. */
+/* Makes the text `which` of k, which must not exist yet, and stores it in k->texts. Reports an error if that
+ * fails. Must be called inside guard. */
 void kernel_make(struct neso_kernel *k, neso_text which);
 
 /* -- signature.c -- */
@@ -215,8 +217,9 @@ struct param_rule {
     bool is_const_pointer;
     const struct lang_type *type; /* the type that the annotation demands, or NULL */
     struct obj *dflt;             /* the default value, or NULL */
-    /* An int argument 1 does not become a constant (do_not_specialize); a launch does not promise that the
-     * argument is a multiple of 16 (do_not_specialize, do_not_specialize_on_alignment). */
+    /* no_one: an int argument 1 does not become a constant (do_not_specialize). no_divisible: a launch does
+     * not promise that the argument is a multiple of 16 (do_not_specialize,
+     * do_not_specialize_on_alignment). */
     bool no_one, no_divisible;
 };
 /* Sets *rules to an array with one rule for each parameter of a jit function, and returns the array's
@@ -479,7 +482,7 @@ struct program {
     struct host host;
     struct map callees; /* maps a jit function (struct obj *) to its struct callee (specialize.c) */
     struct map kernels; /* maps a specialization's key to struct neso_kernel * */
-    struct map traced;  /* ops (struct op *) about which a float trace has already warned */
+    struct map traced;  /* ops (struct op *) about which neso_run_options.trace has already warned */
     struct arena scratch; /* for keys; reset to the mark `empty` after each launch */
     struct arena_mark empty;
     /* Returns whether x is tensor-like, and describes it in `out`. If the device has no memory for x, sets the
@@ -504,8 +507,8 @@ struct program {
     struct bench_notes *notes; /* NULL: launches are not recorded */
     struct clock *clock; /* the running benchmark's state, private to bench.c */
     struct timed_launch *timed; /* list of the launches that were timed, private to bench.c */
-    /* The library that computed the timed calls of a benchmark that launched no kernels: "cuBLAS" or "CPU oracle"
-     * (torch functions on the CPU); NULL if the calls launched kernels or computed nothing. */
+    /* If the timed calls of a benchmark launched no kernels: the library that computed them, "cuBLAS" or "CPU
+     * oracle" (torch functions on the CPU). NULL if the calls launched kernels or computed nothing. */
     const char *oracle;
 };
 

@@ -401,9 +401,9 @@ static void key_type(const struct lang_type *t, struct text *key)
         key_type(t->elem, key);
 }
 
-/* Appends the key of a constant. Constants with equal keys have the same kind and the same text, so a kernel
- * cannot distinguish them. If different objects of a kind may have the same text, the key contains the
- * object's address instead of the text. */
+/* Appends the key of a constant: its kind, and the text of its value, or, for kinds whose text may be the
+ * same for different values, the address of the object. So a kernel cannot distinguish constants with equal
+ * keys. */
 static void key_const(struct call *c, struct obj *x, struct text *key)
 {
     bool is_plain = x->kind <= OBJ_tuple || x->kind == OBJ_type;

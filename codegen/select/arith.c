@@ -3,8 +3,8 @@
  * element at a time.
  *
  * For each op, the table lists the instruction for integers, how this instruction reads its operands, and the
- * instruction for floats. The functions below expand ops for which PTX has no instruction (on i1, on bf16 before
- * Hopper, minima of f64 that propagate NaN). */
+ * instruction for floats. The functions after the table expand ops for which PTX has no instruction (ops on
+ * i1, ops on bf16 before Hopper, minima of f64 that propagate NaN). */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -57,7 +57,8 @@ static const struct row {
 #undef X
 };
 
-/* If an op has no row, compilation fails: -Wswitch reports the missing case. */
+/* Returns whether the op has a row; true for every enumerator. If one has no row, this function does not
+ * compile: -Wswitch reports the missing case. */
 static bool has_row(enum arith_op op)
 {
     switch (op) {
@@ -137,7 +138,8 @@ static struct opnd cmp_i1(struct select *s, enum pred pred, struct opnd x, struc
 
 /* -- integers -- */
 
-/* Converts a shift count to the 32 bits that PTX expects. (PTX clamps the count.) */
+/* Converts a shift count of type dt to an unsigned count of 32 bits, as PTX expects. Counts of 64 or more may
+ * become 64: PTX clamps the count to the number of bits. */
 static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
 {
     enum { WIDEST = 64 };
@@ -156,16 +158,17 @@ static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
     }
 }
 
-/* Computes x - x / y * y. For y = 0 the product is 0 and the result is x, as the IR requires. The result of PTX's rem
- * would be all ones (seen on sm_90). */
+/* Computes the remainder as x - x / y * y. For y = 0 the product is 0 and the result is x, as the IR
+ * requires. For y = 0, the result of PTX's rem would be all ones (seen on sm_90). */
 static struct opnd remainder_of(struct select *s, enum ptype type, const struct opnd *x)
 {
     struct opnd quotient = emit2(s, form0(INSN_div, type), x[0], x[1]);
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_mul_lo, type), quotient, x[1]));
 }
 
-/* Computes the quotient or remainder of an integer of 32 or 64 bits and 2^k, by shifts and masks. Quotients
- * round toward zero. If the PTX contained a div, ptxas would sometimes generate a full division. */
+/* Computes the quotient or the remainder of an integer of 32 or 64 bits divided by 2^k, with shifts and
+ * masks. Quotients round toward zero. If the PTX contained a div, ptxas would sometimes generate a full
+ * division. */
 static struct opnd by_power(struct select *s, const struct op *o, enum ptype type, const struct opnd *x,
                             int k)
 {
@@ -189,9 +192,9 @@ static struct opnd by_power(struct select *s, const struct op *o, enum ptype typ
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_and, plain), biased, mask));
 }
 
-/* Emits 0 - x, |x| or x - y for 16-bit integers, with unsigned subtractions. Signed ones would run into a
- * fault of ptxas 13.0: for x = -32768, the results of `neg.s16`, `abs.s16` and `sub.s16 0, x` should be
- * -32768, but a setp, min or max that reads such a result as signed gets 32768. */
+/* Emits 0 - x, |x| or x - y for 16-bit integers, with unsigned subtractions. Signed instructions have a fault
+ * in ptxas 13.0: for x = -32768, the results of `neg.s16`, `abs.s16` and `sub.s16 0, x` should be -32768, but
+ * a setp, min or max that reads such a result as signed gets 32768. */
 static struct opnd minus_16(struct select *s, enum opcode code, const struct opnd *x)
 {
     const struct form sub = form0(INSN_sub, PT_u16);
@@ -201,16 +204,17 @@ static struct opnd minus_16(struct select *s, enum opcode code, const struct opn
     return code == OP_neg ? negated : emit2(s, form0(INSN_max, PT_s16), x[0], negated);
 }
 
-/* Returns whether o negates 32-bit integers. Such a negation must be selected as `sub.u32`: when ptxas 13.0 fuses two
- * maxima or minima of negated, extended bytes into one instruction, ptxas drops a `neg.s32` or `sub.s32 0, x`. */
+/* Returns whether o negates 32-bit integers. Such a negation must be selected as `sub.u32 0, x`: when ptxas
+ * 13.0 fuses two maxima or minima of negated, extended bytes into one instruction, it drops a `neg.s32` or
+ * `sub.s32 0, x`. */
 static bool negates_32(const struct op *o, enum ptype type, const struct opnd *x)
 {
     return type == PT_s32 &&
            (o->code == OP_neg || (o->code == OP_sub && x[0].kind == OPND_imm && x[0].i == 0));
 }
 
-/* o computes the low or the high word of a product of 32-bit integers. Returns whether another op of the
- * block computes the other word. */
+/* o computes the low word (mul) or the high word (mulhu) of a product of 32-bit integers. Returns whether
+ * another op of the same block computes the other word of the same product. */
 static bool has_other_half(const struct op *o)
 {
     const enum opcode other = o->code == OP_mul ? OP_mulhu : OP_mul;
@@ -225,9 +229,9 @@ static bool has_other_half(const struct op *o)
     return false;
 }
 
-/* Computes one half of a product by a mul.wide. The op that computes the other half does the same, and the
- * peephole merges the two mul.wides. ptxas would not merge a mul.lo with a mul.hi, and each of these takes as
- * long as a mul.wide. */
+/* Computes one half of a product by a mul.wide. The op that computes the other half is also selected as a
+ * mul.wide, and the peephole optimizer merges the two mul.wides. ptxas would not merge a mul.lo with a
+ * mul.hi, each of which takes as long as a mul.wide. */
 static struct opnd half_of_product(struct select *s, const struct op *o, const struct opnd *y)
 {
     struct opnd halves[3] = {mir_reg(s->m, CLASS_b32), mir_reg(s->m, CLASS_b32)};
@@ -267,8 +271,9 @@ static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt
 
 /* -- floats -- */
 
-/* Computes an op in f32, for float types that have no instruction for the op, and rounds the result to the
- * float type. For these ops, the result of the two roundings is correctly rounded. */
+/* Computes op o on operands of float type dt, which has no instruction for the op: computes in f32 by
+ * function f, and rounds the result to dt. For the ops in question, the result of the two roundings is
+ * correctly rounded. */
 static struct opnd through_f32(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x,
                                struct opnd (*f)(struct select *s, const struct op *o, enum dtype dt,
                                                 const struct opnd *x))
@@ -301,8 +306,8 @@ static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct 
     }
 }
 
-/* Flips the sign bit of a 16-bit float (neg) or clears it (abs). Does not use and.b16 to clear it: when ptxas
- * 13.0 packs the results of two `cvt.rn.f16.f32` into one word, it drops the `and` on the lower half. */
+/* Flips the sign bit of a 16-bit float (neg) or clears it (abs). Does not clear it by and.b16: when ptxas
+ * 13.0 packs the results of two `cvt.rn.f16.f32` into one word, it drops an and.b16 of the lower half. */
 static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, struct opnd x)
 {
     enum { SIGN = 0x8000 };
@@ -313,8 +318,8 @@ static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, st
 
 static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x);
 
-/* Returns whether o computes 1 / (c + exp(x)), as in a sigmoid, with a constant c that is so large that the
- * divisor cannot be subnormal. */
+/* Returns whether o computes 1 / (c + exp(x)), as in a sigmoid, with a constant c so large (FAR_FROM_TINY)
+ * that the divisor cannot be subnormal. */
 static bool is_inverse_of_more(const struct op *o)
 {
     const struct op *sum = op_opnd(o, 1)->def;
@@ -329,9 +334,9 @@ static bool is_inverse_of_more(const struct op *o)
     return false;
 }
 
-/* Computes 1 / x as 1 / (x / 4) / 4, because the instruction for 1 / x flushes subnormal results to zero. If
- * x exceeds 2^126, 1 / x is subnormal, but 1 / (x / 4) is not, and the last multiplication does not flush. If
- * no use of the result needs subnormal numbers, the instruction alone suffices. */
+/* Computes 1 / x as 1 / (x / 4) / 4, because the instruction rcp flushes subnormal results to zero. If x
+ * exceeds 2^126, 1 / x is subnormal, but 1 / (x / 4) is not, and the last multiplication does not flush. If
+ * no use of the result needs subnormal numbers (is_lost_where_tiny), rcp alone suffices. */
 static struct opnd inverse(struct select *s, const struct value *result, struct opnd x)
 {
     struct opnd quarter = opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, 0.25));
@@ -376,8 +381,9 @@ static struct opnd f32_unless(struct select *s, enum mod mod, struct opnd size, 
 
 /* Computes x / y with nearly the instructions that ptxas generates for div.full. The difference: ptxas scales
  * each x by conditional multiplications. Here, the instructions that read only y are equal for all x, so CSE
- * leaves only one copy of them. The last multiplication has no .rn. A following addition has .rn, and fuse.c
- * fuses only instructions with the same modifiers, so it does not fuse the quotient with the addition. */
+ * leaves only one copy of them. The last multiplication has no .rn, but an addition of the quotient has .rn.
+ * fuse.c fuses only instructions with the same modifiers, so it does not fuse this multiplication with such
+ * an addition. */
 static struct opnd divide_scaled(struct select *s, struct opnd x, struct opnd y)
 {
     struct opnd size = emit1(s, form0(INSN_abs, PT_f32), y),

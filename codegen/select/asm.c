@@ -3,9 +3,9 @@
  *
  *     asm %x text="shl.b32 $0, $1, 3;" constraints="=r,r"     =>     { .reg .b32 $a0; shl.b32 $a0, %r1, 3; mov.b32 %r2, $a0; }
  *
- * Up to `pack` elements narrower than 32 bits share a register. Inside the braces, results have registers of
- * their own ($a0), because the user's text may write a result before it has read all operands. The frontend
- * has checked the constraints. */
+ * Elements narrower than 32 bits share a register, up to `pack` of them. Inside the braces, results have
+ * registers of their own ($a0), because the user's text may write a result before it has read all operands.
+ * The frontend has checked the constraints. */
 #include "codegen/select/select.h"
 
 #include <string.h>
@@ -19,7 +19,8 @@ static enum reg_class class_of_letter(char letter)
                            : CLASS_b32;
 }
 
-/* Copies the bits of x to a register of another class. Adds zero bits or drops upper bits if the sizes differ. */
+/* Returns the bits of x in a register of class cls. If the classes have different sizes, adds zero bits at
+ * the top or drops upper bits. */
 static struct opnd as_class(struct select *s, enum reg_class cls, struct opnd x)
 {
     x = in_reg(s, x);

@@ -15,10 +15,12 @@
  *     stagger_arrive turns=1       =>      bar.arrive 4 (first) or 5 (second), 256;
  *
  * "@first" and "@second" stand for a guard that is true in the first or in the second of two warpgroups.
+ * Staggered warpgroups execute the same code, but each starts later than the preceding one: at stagger_wait,
+ * a warpgroup waits until the preceding one has reached stagger_arrive.
  *
  * The control flow of the two roles never joins, so that each role can have its own number of registers
- * (setmaxnreg). The second role, the producer, only starts copies and waits, so a single thread executes
- * it. */
+ * (setmaxnreg). The second role, the producer, only starts copies and waits, so a single thread executes its
+ * code. */
 #include "codegen/select/select.h"
 
 #include "ir/families.h"
@@ -33,7 +35,7 @@ static struct opnd thread_is(struct select *s, uint32_t mask, int64_t value)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), x, opnd_int(CLASS_b32, value));
 }
 
-/* Returns a predicate that is true in the thread that executes instructions for the whole role. */
+/* Returns a predicate that is true in the one thread that executes instructions for the whole role. */
 static struct opnd acts(struct select *s)
 {
     if (s->role == PRODUCER)
@@ -41,8 +43,8 @@ static struct opnd acts(struct select *s)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
 }
 
-/* Returns a predicate. If the op has groups of warps, it is true in one thread of each group. Otherwise, it
- * is true in one thread of the role. */
+/* Returns a predicate that is true in one thread of each group of warps, if the op has the attribute `group`
+ * (the number of warps in a group); otherwise in one thread of the role. */
 static struct opnd acts_for_group(struct select *s, const struct op *o)
 {
     const struct attr *warps = op_attr(o, ATTR_group);
@@ -97,8 +99,9 @@ static struct opnd distance_to_peer(struct select *s)
     return emit2(s, form0(INSN_sub, PT_s32), emit2(s, form0(INSN_mapa, PT_u32), smem, peer), smem);
 }
 
-/* Selects an arrival. One lane of each group of warps arrives (attribute `group`). A group of several warps
- * is possible if the wait for a dot has synchronized these warps. */
+/* Selects an arrival at an mbarrier. In the producer, one thread arrives; in other code, one thread of each
+ * group of warps. Attribute `group` is the number of warps in a group; it can exceed 1 if the wait for a dot
+ * has synchronized the warps of a group. */
 static void select_mbar_arrive(struct select *s, const struct op *o)
 {
     uint32_t others = 32 * (uint32_t)op_int(o, ATTR_group) - 1;
@@ -127,11 +130,11 @@ static void select_mbar_wait(struct select *s, const struct op *o)
 
 /* -- staggered warpgroups -- */
 
-/* Each pair of neighbouring warpgroups has two named barriers: the second warpgroup waits at GO, the first at
- * GONE. Without GONE, the first warpgroup could arrive at GO twice before the second warpgroup arrives once,
- * for example if a loop of one iteration is inside a loop over tiles. GO would then count both arrivals in
- * one phase. The numbers of GO and GONE follow the numbers of the CTA's barrier and of the barriers of roles
- * and groups. */
+/* Each pair of neighbouring warpgroups has two named barriers: the second warpgroup waits at GO until the
+ * first has arrived there, and the first waits at GONE until the second has arrived there. Without GONE, the
+ * first warpgroup could arrive at GO twice before the second warpgroup arrives once, for example if a loop of
+ * one iteration is inside a loop over tiles. GO would then count both arrivals in one phase. The numbers of
+ * GO and GONE follow the numbers of the CTA's barrier and of the barriers of roles and groups. */
 enum { GO, GONE, PAIR_BARRIERS, ROLES = 1, NAMED_BARRIERS = 16 };
 _Static_assert(1 + ROLES + STAGGER_GROUPS_MOST + PAIR_BARRIERS * (STAGGER_GROUPS_MOST - 1) <= NAMED_BARRIERS,
                "a CTA has 16 named barriers");
@@ -147,9 +150,9 @@ static void come_to_pair(struct select *s, enum insn_code code, int group, int p
     set_guard(emit_insn(s, form0(code, PT_none), 0, 2, x), mine);
 }
 
-/* Emits an arrival: in the first of two warpgroups at the barrier GO, in the second at the barrier GONE. Both
- * warpgroups execute the same instruction, with the barrier's number in a register. If there were two guarded
- * instructions, ptxas would move both past the arithmetic that follows. */
+/* Emits an arrival of the first of two warpgroups at the barrier GO, and of the second at the barrier GONE.
+ * Both warpgroups execute the same instruction, with the barrier's number in a register. If there were two
+ * guarded instructions, ptxas would move both down past the arithmetic that follows. */
 static void pass_turn(struct select *s)
 {
     int threads = 32 * WARPGROUP_WARPS, behind = s->role + 1 + s->f->num_warps / WARPGROUP_WARPS;
@@ -195,10 +198,10 @@ static struct boxes boxes_of(struct select *s, const struct op *o, const struct 
     return b;
 }
 
-/* Writes the coordinates of a box to x, innermost first. `coord` is the position of the box in the tile. The
- * op's operands from number `first` on are the coordinates of the tile, outermost first. A tensor map may
- * have more dimensions than the tile. The coordinates of these outer dimensions are the same for all
- * boxes. */
+/* Writes the coordinates of a box to x, innermost first: the coordinates of the tile plus the position of the
+ * box in the tile, which is `coord`. The op's operands from number `first` on are the coordinates of the
+ * tile, outermost first. A tensor map may have additional outer dimensions, which the tile lacks; along
+ * these, all boxes have the same coordinate. */
 static void box_coords(struct select *s, const struct op *o, int first, const struct type *t,
                        const int *order, uint32_t coord, struct opnd *x)
 {
@@ -213,10 +216,9 @@ static void box_coords(struct select *s, const struct op *o, int first, const st
     }
 }
 
-/* Advances the address *at and the coordinates x to the half of the tile that this CTA or group copies.
- * `rank` (0 or 1) is the number of the CTA or group. If a pair of CTAs shares a copy, each CTA copies the
- * boxes whose number has the CTA's rank as its highest bit. If two groups of warps store rows, each group
- * stores one half of the tile. `top` is the bit of a box's number that is the number of the half. */
+/* Two CTAs of a pair, or two groups of warps, each copy one half of a tile; `rank` (0 or 1) is the number of
+ * this CTA or group. Advances the address *at and the coordinates x of a box in half 0 to the corresponding
+ * box in half `rank`. Bit `top` of a box's number says in which half the box is. */
 static void take_half(struct select *s, const struct type *t, const int *order, const struct boxes *b,
                       int top, struct opnd rank, struct opnd *at, struct opnd *x)
 {
@@ -234,7 +236,7 @@ static void take_half(struct select *s, const struct type *t, const int *order, 
 }
 
 /* Emits a TMA load or store for each box of the buffer, with the address and the coordinates of the box. The
- * coordinates are the op's operands from number `first` on. */
+ * op's operands from number `first` on are the coordinates of the tile. */
 static void select_boxes(struct select *s, const struct op *o, int first, bool load)
 {
     enum { BOTH = 3, GROUP_BITS = 7 };
@@ -312,7 +314,7 @@ static void end_making(struct select *s)
     set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), s->elected);
 }
 
-/* Ends the producer's setup: all threads of its warp exit, except for the elected thread. */
+/* Ends the producer's setup: all threads of the producer's warp exit, except for the elected thread. */
 static void go_alone(struct select *s)
 {
     struct insn *end = emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
@@ -328,15 +330,15 @@ static void select_ready(struct select *s)
     if (s->role == PRODUCER)
         end_making(s);
     emit_insn(s, form0(s->role == PRODUCER ? INSN_bar_arrive : INSN_bar, PT_none), 0, 2, x);
-    /* From here on, only the elected thread of the producer's warp runs. (In a branch that returns early, the
-     * other threads need not exit here, because the return ends all threads.) */
+    /* After `ready`, only the elected thread of the producer's warp runs. (In a branch that returns early,
+     * the other threads need not exit here, because the return ends all threads.) */
     if (s->role == PRODUCER && s->op->block->parent->code == OP_warps)
         go_alone(s);
 }
 
-/* The arrival is relaxed. The other CTA must see only one kind of earlier access, the initializations of
- * mbarriers, and a separate fence makes these visible. An arrival with release semantics would wait for all
- * stores. */
+/* Selects an arrival at the cluster's barrier. The arrival is relaxed: an arrival with release semantics
+ * would wait for all stores, but the other CTA must see only the initializations of mbarriers, and a separate
+ * fence makes these visible. */
 static void select_cluster_arrive(struct select *s)
 {
     if (s->elected.kind == OPND_reg) {
@@ -346,8 +348,8 @@ static void select_cluster_arrive(struct select *s)
     emit_insn(s, form1(INSN_cluster_arrive, PT_none, MOD_relaxed), 0, 0, NULL);
 }
 
-/* The producer's code precedes the consumers' code. The producer's copies have a long latency and should
- * start early, when the instruction cache is still empty. */
+/* Selects the roles of an op `warps`. The producer's code precedes the consumers' code, because the
+ * producer's copies have a long latency and should start early, when the instruction cache is still empty. */
 static void select_warps(struct select *s, const struct op *o)
 {
     struct opnd own = opnd_int(CLASS_b32, 32 * s->f->num_warps);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* atomic.c: selects atomic operations on global memory. The thread that owns an element executes one
- * instruction.
+/* atomic.c: selects atomic operations on global memory. For each element, the thread that owns the element
+ * executes the instruction.
  *
  *     %old = atomic_rmw %p, %v, %m rmw=add     =>     mov.b32 %r5, 0;
  *                                                     @%p0 atom.acq_rel.gpu.global.add.u32 %r5, [%rd1], %r4;
  *
- * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of
- * f32 or f64, so the atomic compares the bits of such floats as integers. Positive floats have the same order
- * as their bits, so the instruction for a positive operand is a signed maximum. Negative floats have the
- * reverse order of their bits, so the instruction for a negative operand is an unsigned minimum. Maxima and
- * minima of 16-bit floats, and sums of bf16 on targets that lack the instruction, use a compare-and-swap
- * loop.
+ * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum or
+ * minimum of f32 or f64, so the atomic compares the bits of such floats as integers. Positive floats have the
+ * same order as their bits, so a maximum with a positive operand becomes a signed maximum. Negative floats
+ * have the reverse order of their bits, so a maximum with a negative operand becomes an unsigned minimum.
+ * Maxima and minima of 16-bit floats, and sums of bf16 on targets that lack the instruction, become a
+ * compare-and-swap loop.
  *
  *     while {                                                  @%p0 fence.acq_rel.gpu;
  *       %old = atomic_cas %lock, 0, 1; condition %old == 1     $L1: @%p0 atom.acquire.gpu.global.cas.b32 ...
@@ -33,8 +33,8 @@ static const struct row {
     [RMW_fmax] = {MOD_max, READ_signed},   [RMW_fmin] = {MOD_min, READ_signed},
 };
 
-/* An op, and the memory order of its instructions. This order is weaker than the op's order if fences around
- * the instructions provide the rest. */
+/* An op, and the memory order of its instructions. This order is weaker than the order that the op requires
+ * if fences before and after the instructions provide the rest. */
 struct atomic {
     const struct op *op;
     enum sem sem;
@@ -65,9 +65,9 @@ static struct form atomic_form(const struct atomic *a, enum insn_code code, enum
     return f;
 }
 
-/* Emits one atomic instruction, which sets `old` to the old value. `old` is OPND_none if the old value is not
- * needed. The instruction is then a `red`, which returns no old value, if PTX has a `red` for the operation
- * and the memory order. */
+/* Emits one atomic instruction of form f, which sets `old` to the old value in memory. If `old` is OPND_none,
+ * the old value is not needed; the instruction is then a `red`, which returns no old value, if PTX has a
+ * `red` for the operation and the memory order. */
 static void emit_atomic(struct select *s, struct form f, struct opnd old, struct opnd at, struct opnd x,
                         struct opnd guard)
 {
@@ -87,9 +87,9 @@ static void emit_atomic(struct select *s, struct form f, struct opnd old, struct
     in->fresh = true;
 }
 
-/* Emits the maximum or minimum of floats as an atomic on their bits. If x is positive, the atomic compares
- * the bits as signed integers. If x is negative, it compares the bits as unsigned integers, in reverse
- * order. */
+/* Emits the maximum or minimum of x and the float in memory as an atomic on the bits of the floats. In
+ * threads where x is positive, the atomic compares the bits as signed integers. In threads where x is
+ * negative, it compares the bits as unsigned integers, in reverse order. */
 static void float_extreme(struct select *s, const struct atomic *a, enum dtype dt, struct opnd old,
                           struct opnd at, struct opnd x, struct opnd guard)
 {
@@ -144,8 +144,8 @@ static void exchange_halves(struct select *s, const struct atomic *a, enum dtype
         emit_mov(s, old, seen);
 }
 
-/* Returns whether the target has a single instruction for this operation. Reports a fatal error if the
- * operation is not supported at all. */
+/* Returns whether float_extreme or a single instruction can do this operation; otherwise it takes a
+ * compare-and-swap loop (exchange_halves). Reports a fatal error if the loop cannot do it either. */
 static bool is_atomic_of(struct select *s, enum dtype dt, enum rmw rmw)
 {
     bool is_half = dt == DT_f16 || dt == DT_bf16;
@@ -187,9 +187,9 @@ static void cas_elem(struct select *s, const struct atomic *a, enum dtype dt, st
     set_guard(emit_insn(s, atomic_form(a, INSN_atom, MOD_cas, type), 1, 4, all), guard);
 }
 
-/* Broadcasts x from the thread that executed the atomic to all other threads, through a word of shared memory
- * after the buffers. A barrier directly before the store or before the atomic ensures that all threads have
- * read what the previous broadcast wrote to the word. */
+/* Broadcasts x from the first thread, which executed the atomic, to all other threads, through a word of
+ * shared memory after the buffers. A barrier directly before the store, or before the atomic if the IR has
+ * one there, ensures that all threads have read what the previous broadcast wrote to the word. */
 static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x)
 {
     enum { ALIGN = 16 };
@@ -212,7 +212,8 @@ static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x
     return result;
 }
 
-/* Copies the owner's result to the threads that hold replicas of its element. */
+/* Returns the owner's value of x, the result of an atomic, in the owner of the element and in all threads
+ * that hold replicas of the element. */
 static struct opnd from_owner(struct select *s, enum dtype dt, const struct layout *l, struct opnd x)
 {
     uint32_t lanes = layout_free_bits(l, IN_lane), all = (UINT32_C(1) << LANE_BITS) - 1;
@@ -227,8 +228,8 @@ static struct opnd from_owner(struct select *s, enum dtype dt, const struct layo
     return shuffle(s, MOD_idx, x, owner);
 }
 
-/* Returns the register for the old value. The register is 0 in threads whose guard is false. For maxima and
- * minima of f32 and f64, it is an integer register. */
+/* Returns a new register for the old value in memory, and sets it to 0 if some threads may not execute the
+ * atomic. For maxima and minima of f32 and f64, it is an integer register. */
 static struct opnd old_register(struct select *s, const struct op *o, enum dtype dt, struct opnd guard)
 {
     bool extreme = o->code == OP_atomic_rmw && dtype_info[dt].bytes >= 4 &&
@@ -240,8 +241,8 @@ static struct opnd old_register(struct select *s, const struct op *o, enum dtype
     return old;
 }
 
-/* Returns whether every use of v is a store into shared memory. Only owners store, so the threads that hold
- * replicas then need no value. */
+/* Returns whether every use of v is a store to shared memory. Only owners store, so the other threads that
+ * hold replicas of v's elements then need no values. */
 static bool is_only_stored(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)
@@ -297,11 +298,11 @@ static bool is_last_access(const struct op *o)
     return true;
 }
 
-/* If the only effect in the loop is an atomic that always accesses the same word, returns this atomic; else
- * NULL. A barrier in the loop is not allowed. The atomic would then also have to release the writes that
- * other threads made before the barrier, but the fence that replaces the release (select_release_before) runs
- * before the loop. If the word were not the same, an iteration would have to release what the previous
- * iteration has acquired. */
+/* If the only op with effects in the `while` loop is an atomic that accesses the same word in all iterations,
+ * returns this atomic; else NULL. A barrier in the loop is not allowed: the atomic would then also have to
+ * release the writes that other threads made before the barrier, but the fence that replaces the release
+ * (select_release_before) runs before the loop. If the word were not the same, an iteration would have to
+ * release what the previous iteration has acquired. */
 static const struct op *polled_by(const struct op *loop)
 {
     const struct op *found = NULL;
@@ -335,12 +336,13 @@ static void find_weak_lock(struct op *o, void *found)
         *(bool *)found = true;
 }
 
-/* Returns the memory order that atomic o needs. The order has no release if a fence before the loop suffices.
- * It has no acquire if the old value has no uses, and the program accesses no memory after o.
+/* Returns the memory order that the instructions for atomic o need. It is the order of the op, but without
+ * release if o is the only effect in a loop (polled_by), because a fence before the loop replaces it. It is
+ * without acquire if the old value has no uses, and the program accesses no memory after o.
  *
- * Exception: if the kernel has a lock that does not acquire (find_weak_lock), its unlock keeps the acquire.
- * PTX does not order the reads that follow such a lock, so these reads may find old values in the SM's L1
- * cache. The acquire of an unlock empties this cache for the programs that run later on the same SM. */
+ * Exception: if the kernel has a lock that does not acquire (find_weak_lock), all acquires remain. PTX does
+ * not order the reads that follow such a lock, so these reads may find old values in the SM's L1 cache. The
+ * acquire of the atomic that unlocks empties this cache for the programs that run later on the same SM. */
 static enum sem needed_order(struct select *s, const struct op *o)
 {
     bool has_weak_lock = false;
@@ -381,8 +383,8 @@ void select_atomic(struct select *s, const struct op *o)
     struct opnd owner = emit_is_owner(s, l), *tile = tile_new(s, r);
     enum sem needed = needed_order(s, o);
     struct atomic a = {.op = o, .sem = needed};
-    /* one fence is cheaper than an order for each of several instructions; the `red` of a vector needs a
-     * fence for an acquire, because `red` cannot acquire */
+    /* If the op takes several instructions, one fence is cheaper than a memory order for each of them. The
+     * `red` of a vector needs a fence for an acquire, because `red` cannot acquire. */
     bool is_fenced = tile_nregs(r->type) > (vec << __builtin_popcount((unsigned)free_bits)) ||
                      (vec > 1 && acquires(needed));
     if (is_fenced) {

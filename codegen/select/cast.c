@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cast.c: selects casts, one element at a time.
  *
- * `cvt` converts between most pairs of types. Other casts take several steps. The steps that widen are exact:
- * a bf16 is the upper half of an f32, and an e5m2 float is the upper half of an f16. If a cast from float to
- * float rounds twice, the first step rounds to odd, so that the final result is correctly rounded. A cast
- * from an integer to bf16 or fp8 first rounds to the nearest f32. */
+ * `cvt` converts between most pairs of types. Other casts take several steps. Steps that widen a float are
+ * exact: a bf16 is the upper half of the f32 of the same value, and an e5m2 float is the upper half of the
+ * f16 of the same value. If a cast from float to float rounds twice, the first step rounds to odd, so that
+ * the final result is correctly rounded. A cast from an integer to bf16 or fp8 first rounds to the nearest
+ * f32. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -21,8 +22,8 @@ struct opnd extend_i8(struct select *s, enum dtype dt, struct opnd x, bool with_
     return emit2(s, form0(INSN_and, PT_b16), x, opnd_int(CLASS_b16, 0xff));
 }
 
-/* Returns the source type of a `cvt` of an integer. With the type of an i8, `cvt` reads only the low eight
- * bits of the register. */
+/* Returns the PTX type with which `cvt` reads an integer of type dt. As s8 or u8, `cvt` reads only the low
+ * eight bits of the register. */
 static enum ptype source_type(enum dtype dt, bool with_sign)
 {
     if (dt == DT_i8)
@@ -57,9 +58,9 @@ static struct opnd narrow_int(struct select *s, enum dtype from, enum dtype to, 
 
 /* -- casts to f32 and from f32 -- */
 
-/* Places the bits of an e4m3 float into the exponent and mantissa of an f16. The value of this f16 is 2^-8
- * times the value of the e4m3 float, so the code multiplies it by 2^8. NaN, which has one bit pattern except
- * for the sign, is handled separately. */
+/* Converts an e4m3 float to f16: places its exponent and mantissa bits into the exponent and mantissa of an
+ * f16. The value of this f16 is 2^-8 times the value of the e4m3 float, so the code multiplies it by 2^8.
+ * NaN, which has one bit pattern except for the sign, is handled separately. */
 static struct opnd f8e4_to_f16_by_hand(struct select *s, struct opnd x)
 {
     enum { MAGNITUDE = 0x7f, TO_SIGN = 8, TO_MANTISSA = 7, F16_256 = 0x5c00 };
@@ -123,8 +124,8 @@ static struct opnd f32(double x)
     return opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, x));
 }
 
-/* Combines `magnitude`, the fp8 bits of |x|, with the sign of x. If x is NaN, sets all bits except the
- * sign. */
+/* Combines `magnitude`, the fp8 bits of |x|, with the sign of the f32 x. If x is NaN, sets all bits except
+ * the sign, which is an fp8 NaN. */
 static struct opnd with_f8_sign(struct select *s, struct opnd magnitude, struct opnd x)
 {
     enum { NOT_A_NUMBER = 0x7f, SIGN = 0x80, TOP_BYTE = 24 };
@@ -248,8 +249,8 @@ static struct opnd int_to_float(struct select *s, const struct op *o, enum dtype
     return step == to ? x : narrow_from_f32(s, to, x, ROUND_rn);
 }
 
-/* Converts a float to an integer with saturation. An i8 result is saturated to 16 bits; the register's upper
- * 8 bits do not count. An i1 result is the lowest bit of the i32 result. */
+/* Converts a float to an integer with saturation. For i8, saturates to 16 bits, and the result is the low 8
+ * bits. For i1, the result is the lowest bit of the conversion to i32. */
 static struct opnd float_to_int(struct select *s, enum dtype from, enum dtype to, struct opnd x,
                                 bool with_sign)
 {

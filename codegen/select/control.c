@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* control.c: turns loops and branches, whose bodies are regions in the IR, into basic blocks and jumps.
  *
- * Values that a loop carries or a region yields are in variables: registers with several definitions. The
- * code that uses these values reads copies of the variables, because a copy has only one definition.
+ * Values that a loop carries or a branch yields are in variables: registers with several definitions. The
+ * code that uses such a value reads a copy of its variable, because a copy has only one definition.
  * regalloc.c coalesces the copies with the variables. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
 /* -- variables -- */
 
-/* Returns how variables hold the elements of a tile: two 16-bit elements share a 32-bit register; each other
- * element has a register of its own. */
+/* Returns how variables hold the elements of a tile. If the tile has an even number of 16-bit elements in a
+ * thread, two of them share a 32-bit register. Otherwise, each element has a register of its own. */
 static struct word_shape carried_shape(const struct type *t)
 {
     enum { PAIR = 2 };
@@ -45,8 +45,8 @@ void jump_to(struct insn *jump, const struct mblock *b)
     jump->opnds[0].n = b->index;
 }
 
-/* Sets v to a copy of a variable, so that a later change of the variable does not change v. Register
- * allocation removes the copy if it is dead before the variable changes. */
+/* Represents v by a copy of its variable, so that a later change of the variable does not change v. Register
+ * allocation removes the copy if the copy is dead before the variable changes. */
 static void set_copy(struct select *s, struct value *v, const struct opnd *variable)
 {
     struct word_shape a = carried_shape(v->type);
@@ -58,7 +58,7 @@ static void set_copy(struct select *s, struct value *v, const struct opnd *varia
     }
 }
 
-/* Moves n operands of op o, from operand `first` on, into variables. */
+/* Moves n operands of op o, from operand `first` on, into the given variables. */
 static void pass_on(struct select *s, const struct op *o, int first, int n, struct opnd *const *variables)
 {
     int nregs = 0;
@@ -92,8 +92,9 @@ static bool const_below(const struct value *lo, const struct value *hi)
     return value_const_int(lo, &l) && value_const_int(hi, &h) && l < h;
 }
 
-/* The test is at the end of the loop, so that an iteration needs only one jump. A test before the loop is
- * unnecessary if the bounds are constant and the loop has an iteration.
+/* Selects a `for` loop. The test is at the end of the loop, so that an iteration needs only one jump. A test
+ * before the loop is unnecessary if the bounds are constants with which the loop runs at least one iteration.
+ * (If the step is a negative constant, read > for < below.)
  *
  *     i = lo, carried = init
  *     if (!(i < hi)) goto exit
@@ -184,8 +185,8 @@ static bool is_empty_arm(const struct block *b)
     return b->first->code == OP_yield && b->first->nopnds == 0;
 }
 
-/* Selects an `if` with an arm that only returns: threads that take this arm exit, and the others execute the
- * other arm. Returns false, and selects nothing, if the `if` has no such arm. */
+/* If one arm of the `if` only returns, selects the `if` without a branch: threads that take this arm exit,
+ * and the others execute the other arm. Returns false, and selects nothing, if there is no such arm. */
 static bool select_exit(struct select *s, const struct op *o)
 {
     for (int arm = 0; arm < 2; arm++) {

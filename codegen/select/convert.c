@@ -4,8 +4,9 @@
  * The quotient of two layouts maps each place (register, lane, warp) of the result to the place of the same
  * element in the operand. A conversion within warps takes several rounds of shuffles (see layout_shuffle). If
  * the source register of a shuffle depends on the lane, selp instructions permute the registers before the
- * shuffles; if the destination register does, after them. An address in shared memory is the XOR of a
- * constant that depends on the register and of a value that depends on the thread. */
+ * shuffles. If the destination register depends on the lane, selp instructions permute the registers after
+ * the shuffles. The offset of an element in a shared buffer is the XOR of a constant that depends on the
+ * register, and of a value that depends on the thread. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -71,8 +72,8 @@ struct opnd choose_elem(struct select *s, enum dtype dt, struct opnd c, struct o
 }
 
 /* Permutes the n registers x: x[i] becomes the old x[i ^ m], where m is the XOR of step[b] over the bits b
- * that are set in the thread's number. So each set bit b swaps the registers in pairs. Entries without a
- * value (OPND_none) are paired only with each other, and do not change. */
+ * that are set in the thread's number. So each set bit b swaps each register i with register i ^ step[b].
+ * Entries without a value (OPND_none) are swapped only with each other, and do not change. */
 static void exchange(struct select *s, int n, struct opnd *x, int nbits, const uint32_t *step)
 {
     enum dtype dt = elem_dtype(op_result(s->op)->type);
@@ -183,9 +184,9 @@ struct buffer buffer_of(struct select *s, const struct op *o, const struct layou
     return b;
 }
 
-/* The offset is the XOR of a part that depends on the thread, and a part that depends on the register. Only
- * the bits that the thread's part may set need an XOR instruction. The other bits of the register's part
- * become the constant in the address. */
+/* The offset of an element in the buffer is the XOR of a part that depends on the thread, and of a part that
+ * depends on the register. Only the bits that the thread's part may set need an XOR instruction. The other
+ * bits of the register's part become the constant in the address. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
     uint32_t part = (uint32_t)place_apply(&b->map, (uint64_t)reg) * (uint32_t)b->elem_bytes;
@@ -248,8 +249,8 @@ static void load_vector(struct select *s, const struct buffer *b, const struct w
 
 /* -- ldmatrix and stmatrix -- */
 
-/* Returns how ldmatrix and stmatrix address the buffer of op o: each lane supplies the address of a row of a
- * matrix. */
+/* Returns how ldmatrix or stmatrix addresses the buffer of op o: in contrast to buffer_of, each lane supplies
+ * the address of a row of an 8x8 matrix, not of its own elements. */
 static struct buffer matrix_buffer(struct select *s, const struct op *o, const struct layout *l,
                                    const struct matrix_load *x)
 {
@@ -264,7 +265,7 @@ static struct buffer matrix_buffer(struct select *s, const struct op *o, const s
     return b;
 }
 
-/* Splits a loaded b32 word into elements. If an element is an f32, copies the word to a float register. */
+/* Splits a loaded b32 word into elements. If the word is a single f32, copies it to a float register. */
 static void split_matrix_word(struct select *s, const struct word_shape *a, struct opnd word,
                               struct opnd *elems)
 {
@@ -290,7 +291,9 @@ static struct form matrix_form(enum insn_code code, const struct matrix_load *x)
     return f;
 }
 
-/* Selects stmatrix, the inverse of ldmatrix, if ordinary stores would write less than 16 bytes at once. */
+/* Selects the store as stmatrix instructions, if elements have two bytes, ordinary stores would write less
+ * than 16 bytes at once, and stmatrix fits the layouts. Returns false, and selects nothing, in all other
+ * cases. */
 static bool select_matrix_store(struct select *s, const struct op *o)
 {
     const struct value *v = op_opnd(o, 1);
@@ -321,8 +324,8 @@ static void select_matrix_load(struct select *s, const struct op *o, const struc
     struct word_shape a = word_shape(elem_dtype(r->type), 1 << x->word_bits);
     struct form f = matrix_form(INSN_ldmatrix, x);
     struct opnd *tile = tile_new(s, r);
-    /* the lowest bits of a register's number are the number of the element in its word; the next bits are the
-     * number of the matrix in its instruction */
+    /* the lowest bits of a register's number are the number of the element in its word, and the next bits are
+     * the number of the matrix among the matrices that one instruction loads */
     int step = x->nmatrices << x->word_bits;
     for (int k = 0; k < tile_nregs(r->type); k += step) {
         struct opnd words[MATRICES_MOST + 1];
@@ -343,8 +346,8 @@ static bool feeds_dot(const struct value *v)
     return false;
 }
 
-/* Returns whether ordinary loads would read elements of two bytes, less than 16 bytes at once, and no element
- * has replicas. */
+/* Returns whether elements have two bytes, ordinary loads would read less than 16 bytes at once, and no
+ * element has replicas in other registers or threads. */
 static bool reads_narrow(const struct op *o, const struct layout *l)
 {
     const int bytes = type_elem_bytes(op_result(o)->type);
@@ -379,9 +382,9 @@ static void select_shared_load(struct select *s, const struct op *o)
 
 /* -- opaque values -- */
 
-/* Adds a zero to each pair of 16-bit elements. Neither ptxas nor the peephole can know that it is zero, so
- * they do not merge the computations before and after an `opaque` op (opt/simplify/remat.c). Elements of
- * other types do not change. */
+/* Selects an `opaque` op (opt/simplify/remat.c): adds to each pair of 16-bit elements a register that is
+ * always 0. ptxas and the peephole optimizer do not know that it is 0, so they do not merge computations of
+ * the op's operand with computations of its result. Elements of other types are passed on unchanged. */
 static void select_opaque(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
@@ -426,7 +429,7 @@ void select_layout(struct select *s, const struct op *o)
     case LAYOUT_OP_shared_gather: select_shared_gather(s, o); break;
     case LAYOUT_OP_shared_count: select_shared_count(s, o); break;
     case LAYOUT_OP_shared_alloc:
-    /* shared_stage has no instruction: the ops that use its result read its operands (buffer_place) */
+    /* shared_stage has no instruction: ops that use a stage compute its address (buffer_place) */
     case LAYOUT_OP_shared_stage: break;
     case LAYOUT_OP_to_shared: diag_bug(s->diag, o->loc, "a tile has not been stored to shared memory");
     }

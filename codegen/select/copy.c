@@ -4,9 +4,9 @@
  *     async_copy %buf, %p, %m vec=8     =>     selp.b32 %r1, 16, 0, %m0;
  *                                              cp.async.cg.shared.global [%r0], [%p0], 16, %r1;
  *
- * The last operand of the instruction is the number of bytes that the copy reads. The copy writes zeros for
- * the other bytes. If the mask is false, the number is 0. The elements of a vector share one mask value.
- * Copies of 16 bytes bypass L1, because the threads of the SM read the data from shared memory. */
+ * The last operand of the instruction is the number of bytes that the copy reads: 0 if the mask is false. The
+ * copy writes zeros for the bytes that it does not read. All elements of a vector have the same mask value.
+ * Copies of 16 bytes bypass L1, because the threads read the data from shared memory. */
 #include "codegen/select/select.h"
 
 enum { WIDEST_BYTES = 16 };

@@ -4,10 +4,10 @@
  *     %d = dot %a, %b, %c     =>     mma.sync.aligned.m16n8k16... {%f1..%f4}, {%r1..%r4}, {%r5, %r6}, {%f5..%f8};
  *                                    for each 16 x 8 part of the warp's accumulator, and each 16 along K
  *
- * The layouts say which register holds which element. The accumulator and the operands distribute M and N
- * over the threads in the same way. So the registers that an instruction combines in the first thread also
- * belong together in all other threads. Selection moves no data, because assign_layouts has given the
- * operands the layouts that the instruction needs. */
+ * The layouts say which register holds which element. The accumulator and the operands distribute rows (M)
+ * and columns (N) over the threads in the same way. So selection finds the registers that an instruction
+ * combines by looking at the first thread; they also belong together in all other threads. Selection moves no
+ * data, because assign_layouts has given the operands the layouts that the instruction needs. */
 #include "codegen/select/dot.h"
 
 #include "ir/families.h"
@@ -109,9 +109,9 @@ static void emit_mma(struct select *s, const struct fragment *g, enum insn_code 
     emit_insn(s, form0(code, PT_none), RESULTS, n, x);
 }
 
-/* Returns how many elements along K the tensor core sums before an add of f32 adds this partial sum to the
- * accumulator. This is all of K, unless the kernel sets max_num_imprecise_acc for fp8 operands, because some
- * tensor cores round sums of fp8 products to fewer bits. */
+/* Returns how many elements along K the tensor core sums before an add.f32 adds this partial sum to the
+ * accumulator. This is all of K, unless the operands are fp8 and the kernel sets max_num_imprecise_acc
+ * (attribute `limit`) below K. (Some tensor cores round sums of fp8 products to fewer bits.) */
 static int part_of_k(const struct op *o, const struct fragment *g)
 {
     const struct type *t = op_opnd(o, DOT_a)->type;

@@ -7,8 +7,8 @@
 #include "ir/target/fragments.h"
 #include "ir/support/span.h"
 
-/* One of the three tiles of a dot, as an array of registers. Each register holds one element, or after
- * matrix_pack a word of several elements. */
+/* One of the three tiles of a dot, as an array x of registers. Each register holds one element. After
+ * matrix_pack, each of the first n / word_elems registers holds a word of several elements instead. */
 struct matrix {
     const struct layout *l;
     struct span regs; /* maps coordinates to registers */
@@ -24,11 +24,11 @@ struct spot {
 struct matrix matrix_of(struct select *s, const struct value *v);
 /* Returns the position of the element that the first thread holds in register `reg` of the accumulator. */
 struct spot matrix_spot(const struct matrix *acc, int reg);
-/* Packs the elements into words of 32 bits, because the instructions read operands as untyped registers of 32
- * bits. The elements of a word are in consecutive registers of the layout. */
+/* Packs the elements of an operand into words of 32 bits, because the instructions of fragment g read
+ * operands as untyped registers of 32 bits. The elements of a word come from consecutive registers. */
 void matrix_pack(struct select *s, struct matrix *a, const struct fragment *g);
-/* Writes the registers of operand `role` (A or B) to `out`, for the instruction whose first element is at
- * position `at`. Returns the number of registers. */
+/* Writes to `out` the registers of operand `role` (A or B) that one instruction reads. `at` is the position
+ * of the instruction's first element. Returns the number of registers. */
 int matrix_words(struct select *s, const struct fragment *g, const struct matrix *a, enum dot_role role,
                  struct spot at, struct opnd *out);
 enum insn_code insn_named(const char *name);

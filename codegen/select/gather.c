@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* gather.c: selects accesses to elements of a shared memory buffer at run-time indices.
  *
- *     shared_gather    reads the element at index i along the axis, and at the result's other coordinates
- *     shared_count     adds 1 to the element at index x, a bin of a histogram
+ *     shared_gather    for each element of the result, reads the buffer's element at index i along the axis,
+ *                      and at the index of the result's element along all other dimensions
+ *     shared_count     adds 1 to the buffer's element at index x, a bin of a histogram
  *
  * These buffers hold their elements in row-major order. */
 #include "codegen/select/select.h"
@@ -35,8 +36,9 @@ static int bits_below(const struct type *t, int axis)
     return n;
 }
 
-/* Converts a coordinate of the index tile to the coordinate of the buffer that is 0 along the axis and the
- * same in all other dimensions. The index tile and the buffer may have different sizes along the axis. */
+/* Converts a coordinate of the index tile to a coordinate of the buffer: with index 0 along the axis, and the
+ * same index along all other dimensions. The index tile and the buffer may have different sizes along the
+ * axis. */
 static uint32_t place_of(const struct type *index, const struct type *buf, int axis, uint32_t coord)
 {
     int below = bits_below(buf, axis), index_bits = __builtin_ctz((unsigned)index->shape[axis]),

@@ -56,8 +56,8 @@ double const_f32(const struct value *v)
     return is_const ? bits_to_double(DT_f32, bits) : (double)NAN;
 }
 
-/* If o computes factor * v + c, v + c, v - c or c - v with constants, returns c, and sets *factor (to 1 if o
- * has no factor). Otherwise returns NaN. */
+/* If o computes factor * v + c, v + c, v - c or c - v, where factor and c are constants, returns c, and sets
+ * *factor (to 1 if o has no factor). Otherwise returns NaN. */
 static double added_to(const struct op *o, const struct value *v, double *factor)
 {
     bool is_second = op_opnd(o, 0) != v;
@@ -70,9 +70,8 @@ static double added_to(const struct op *o, const struct value *v, double *factor
     }
 }
 
-/* Returns whether every use of v is an addition to a constant that is so large that a v of at most `tiny`
- * does not change the sum. At most `steps` negations and multiplications by constants may precede the
- * addition. */
+/* Returns whether every use of v adds v to a constant so large that the sum does not depend on v if |v| is at
+ * most `tiny`. Up to `steps` negations and multiplications by constants may be between v and the addition. */
 static bool is_lost(const struct value *v, double tiny, int steps)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -103,9 +102,10 @@ static struct opnd exp_f32(struct select *s, const struct op *o, struct opnd x)
 
 /* -- logarithms: x = 2^e m with m from 2/3 to 4/3, f = m - 1; log(1 + f) = f - f^2/2 + f^3 P(f) -- */
 
-/* Returns whether v is certainly a positive normal number, infinity or NaN. The function recognizes constants
- * of at least 2^-126, the maximum of a recognized value and any value, the sum of two recognized values, and
- * the sum of a recognized value and the result of exp or exp2. `steps` bounds the depth of the search. */
+/* Returns whether v is known to be a positive normal number, positive infinity or NaN in all elements. The
+ * function recognizes constants of at least 2^-126, the maximum of a recognized value and any value, the sum
+ * of two recognized values, and the sum of a recognized value and the result of exp or exp2. `steps` bounds
+ * the depth of the search. */
 static bool is_normal(const struct value *v, int steps)
 {
     const struct op *o = v->def;
@@ -174,8 +174,8 @@ static struct quarter reduce_near(struct select *s, struct opnd x)
     return t;
 }
 
-/* Selects word first + i of the binary expansion of 2/pi, whose word 0 is the most significant. i is a
- * register with a value from 0 to 4. */
+/* Selects the 32-bit word number first + i of the binary expansion of 2/pi; word 0 is the most significant. i
+ * is a register with a value from 0 to 4. */
 static struct opnd word_of_two_over_pi(struct select *s, struct opnd i, int first)
 {
     static const uint32_t words[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,
@@ -199,8 +199,8 @@ static struct opnd high_word(struct select *s, struct opnd x)
     return emit1(s, form_cvt(PT_u32, PT_u64, MOD_none), x);
 }
 
-/* Reduces a large x = m 2^e. Selects the 96 bits of 2/pi whose product with m gives the lowest two integer bits and
- * the fraction of x / (pi/2). */
+/* Reduces a large x = m 2^e, where m is the mantissa as an integer. Selects the 96 bits of 2/pi whose product
+ * with m gives the lowest two integer bits and the fraction of x / (pi/2). */
 static struct quarter reduce_far(struct select *s, struct opnd x)
 {
     struct opnd bits = emit_bits(s, CLASS_b32, x),
@@ -241,8 +241,8 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
     return t;
 }
 
-/* Branches to the reduction of large arguments only if a thread has a large argument, because few arguments
- * are large, and their reduction takes three times as long. */
+/* Reduces x. Threads with a large argument branch to reduce_far, which takes three times as long as
+ * reduce_near; few arguments are large. */
 static struct quarter reduce_quarter(struct select *s, struct opnd x)
 {
     struct quarter near = reduce_near(s, x);
@@ -279,7 +279,7 @@ static struct opnd sin_f32(struct select *s, struct opnd x, bool cosine)
     struct opnd v = select_f32(s, odd, cosine_of_r, sine);
     v = select_f32(s, lower, emit1(s, form0(INSN_neg, PT_f32), v), v);
     return cosine ? v
-                  /* the condition is also true for -0 */
+                  /* for x = 0 or -0 (both compare equal to 0), the sine is x itself */
                   : select_f32(s, emit2(s, form1(INSN_setp, PT_f32, MOD_eq), x, f32(0)), x, v);
 }
 
@@ -333,7 +333,7 @@ static struct opnd polynomial_f64(struct select *s, int n, const double *c, stru
     return sum;
 }
 
-/* Returns 2^n as an f64; n has 32 bits. */
+/* Returns 2^n as an f64; n is a 32-bit integer, for which 2^n is a normal number. */
 static struct opnd power_of_2(struct select *s, struct opnd n)
 {
     enum { BIAS = 1023, MANTISSA = 52 };
@@ -342,8 +342,8 @@ static struct opnd power_of_2(struct select *s, struct opnd n)
 }
 
 /* Computes e^x, or 2^x if of_2 is set. If |x| exceeds 760 (for 2^x: 1100), the result is 0 or infinity, which
- * the last instructions select. Multiplies by the power of 2 in two steps, each with half of the exponent, so
- * that a subnormal result is rounded only once. */
+ * the last instructions select. Multiplies e^r by 2^n in two steps, each with half of the exponent n, so that
+ * a subnormal result is rounded only once. */
 static struct opnd exp_f64(struct select *s, struct opnd x, bool of_2)
 {
     static const double taylor[] = {0x1.0000000000000p+0,  0x1.0000000000000p+0,  0x1.0000000000000p-1,
@@ -472,10 +472,10 @@ struct opnd select_math(struct select *s, const struct op *o, const struct opnd 
 
 /* -- remainder -- */
 
-/* The constants of a float type for the remainder. A step replaces r by r - trunc(r / d) d. This is exact
- * because the division rounds toward zero. The quotient has only the leading bits of r / d, so the step is
- * repeated while r >= d. While r is so large that r / d could overflow, the step uses d times a power of two
- * instead of d. */
+/* The constants of a float type for the computation of the remainder of r = |x| and d = |y|. A step replaces
+ * r by r - trunc(r / d) d. The new r is exact because the division rounds toward zero. The quotient has only
+ * the leading bits of r / d, so the step is repeated while r >= d. While r is so large that r / d could
+ * overflow, the step uses d times a power of two instead of d. */
 struct remainder {
     enum ptype type;
     enum reg_class cls;

@@ -5,9 +5,10 @@
  *                                           @%m0 ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%p0];
  *
  * Elements narrower than 32 bits are loaded in words of up to 32 bits, and unpacked afterwards. If the kernel
- * only stores the values that it computes from the load, and only under the load's mask, then no result
- * depends on `other`. The registers are then not set to `other`. With attribute `tail`, a vector whose mask
- * is partly false is accessed element by element:
+ * uses the values that it computes from the load only under the load's mask, as stored values or as
+ * addresses, then no result depends on `other` (the third operand). The registers are then not set to
+ * `other`. With attribute `tail`, a vector whose mask is true for some elements only is accessed element by
+ * element:
  *
  *     @%all ld.v4 ...;  @(%m0 xor %all) ld ...;  @(%m1 xor %all) ld ...; ... */
 #include "codegen/select/select.h"
@@ -68,7 +69,8 @@ static bool all_imm(int n, const struct opnd *x)
     return true;
 }
 
-/* Converts x to its form in memory: an i1 becomes a byte of value 0 or 1. Other types do not change. */
+/* Converts x to its form in memory: an i1 becomes a byte of value 0 or 1. Values of other types do not
+ * change. */
 static struct opnd to_memory(struct select *s, enum dtype dt, struct opnd x)
 {
     if (dt != DT_i1)
@@ -195,8 +197,9 @@ static bool is_never(struct opnd p)
 
 /* -- masks -- */
 
-/* The predicates that guard an access to a vector: `whole` guards the access to the whole vector. With
- * `tail`, each[i] guards the access to element i alone. It is false if `whole` is true. */
+/* The predicates that guard an access to a vector. `whole` guards the access to the whole vector. If `tail`
+ * is true, each[i] guards the access to element i alone; each[i] is false in threads where `whole` is
+ * true. */
 struct guards {
     struct opnd whole;
     struct opnd each[GROUP_MOST];
@@ -219,8 +222,9 @@ static struct guards guards_of(struct select *s, const struct opnd *mask, int ve
     return g;
 }
 
-/* Returns whether the elements of v at positions where `mask` is false affect no result. If control flow
- * depends on v, they may affect results. *budget bounds the number of uses that are searched. */
+/* Returns whether the elements of v at positions where `mask` is false affect no result of the kernel.
+ * Returns false if a branch in the code of an op would depend on these elements. Each use that the search
+ * visits decrements *budget; the function also returns false if *budget falls below 0. */
 static bool only_under_mask(const struct value *v, const struct value *mask, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -248,7 +252,7 @@ struct load {
     struct opnd policy;
     const struct opnd *ptr, *mask,
         *other;       /* the operands that represent the op's tiles; NULL: the op has no such tile */
-    bool needs_other; /* an element whose mask is false must become `other`; 0 if there is no `other` */
+    bool needs_other; /* an element whose mask is false must become `other`, or 0 if the op has no `other` */
 };
 
 static struct opnd other_elem(const struct load *l, int reg)
@@ -272,8 +276,9 @@ static void emit_ld(struct select *s, const struct load *l, enum ptype type, int
     in->fresh = !l->needs_other && type == l->shape.type && nwords == l->shape.nwords;
 }
 
-/* Loads the elements of a vector one by one, in threads that have not loaded the whole vector. Moves each
- * element to a register of its own first. */
+/* Loads the elements of a vector one by one, in threads that have not loaded the whole vector. First moves
+ * each entry of elems (what load_vector has loaded, or `other`) to a register of its own, which the load
+ * overwrites. */
 static void load_tail(struct select *s, const struct load *l, int first, const struct guards *g,
                       struct opnd *elems)
 {
@@ -288,8 +293,8 @@ static void load_tail(struct select *s, const struct load *l, int first, const s
     }
 }
 
-/* Loads all elements of a vector at once if `guard` is true. Otherwise sets them to `other`, if that is
- * needed. */
+/* Loads all elements of a vector at once in threads where `guard` is true. In other threads, sets the
+ * elements to `other` if l->needs_other. */
 static void load_vector(struct select *s, const struct load *l, int first, struct opnd guard,
                         struct opnd *elems)
 {
@@ -329,8 +334,8 @@ static void load_group(struct select *s, const struct load *l, int first, struct
         result[i] = from_memory(s, a, elems[i]);
 }
 
-/* Returns a mask of the bits of a register's number that do not affect the coordinate. Registers whose
- * numbers differ only in these bits hold replicas of one element. */
+/* Returns the mask of the bits of a register's number that do not affect the coordinate of the register's
+ * element. Registers whose numbers differ only in these bits hold replicas of one element. */
 static int free_regs(const struct type *t)
 {
     return t->kind == TY_tile ? (int)layout_free_bits(t->layout, IN_reg) : 0;
@@ -350,9 +355,9 @@ static bool is_shared_ahead(const struct op *o)
     return false;
 }
 
-/* Returns the n addresses in ptr, each plus %tid.y, which is zero. All lanes share such an address, but ptxas
- * then does not know that they load the same value. Otherwise ptxas would move the value to a uniform
- * register directly after the load. This move would wait for the load, although only a later iteration uses
+/* Returns the n addresses in ptr, each plus %tid.y, which is zero. All lanes load from the same address, but
+ * because of the addition ptxas does not know this. Otherwise ptxas would move the loaded value to a uniform
+ * register directly after the load. This move would wait for the load, although only the next iteration uses
  * the value. */
 static const struct opnd *with_zero(struct select *s, const struct opnd *ptr, int n)
 {

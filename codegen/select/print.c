@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* print.c: selects prints as calls of the driver's function vprintf, and assertions as calls of its
- * __assertfail.
+/* print.c: selects prints as calls of the driver's function vprintf, and assertions as calls of the driver's
+ * function __assertfail.
  *
  *     print %x text=" x: "     =>     st.local.u32 [args], pid; ...; st.local.f64 [args+24], x
  *                                     call ($r), vprintf, (format, args);       for each of the thread's elements
@@ -184,14 +184,15 @@ void select_print(struct select *s, const struct op *o)
     call_vprintf(s, format.s, begin(s).args);
 }
 
-/* In threads where `holds` is false, calls the driver's function for failed assertions. That function prints
- * a line as CUDA's assert does, and ends the launch with the error "device-side assert triggered". If `holds`
- * is true in all lanes, the warp jumps over the call and the computation of its arguments. Otherwise, the
- * lanes where `holds` is true exit. The `ret` after the call tells ptxas that a failing thread does not
+/* In threads where `holds` is false, calls the driver's function for failed assertions. The driver's function
+ * prints a line as CUDA's assert does, and ends the launch with the error "device-side assert triggered". If
+ * `holds` is true in all lanes, the warp jumps over the call and the computation of its arguments. Otherwise,
+ * the lanes where `holds` is true exit. The `ret` after the call tells ptxas that a failing thread does not
  * continue.
  *
  * All lanes vote before they jump. Without the vote, ptxas assumes that the lanes of a warp may be at
- * different instructions after the jump, and does not move later loads in front of the next shfl. */
+ * different instructions after the jump, and does not move loads that follow the next shfl before this
+ * shfl. */
 void select_failure(struct select *s, const struct op *o, struct opnd holds)
 {
     const struct attr *a = op_attr(o, ATTR_text);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* reduce.c: selects reductions along an axis that registers and lanes hold, and `map` ops.
  *
- *     registers    a tree over neighbours, until each thread has one value for each result. The earlier element is
- *                  the first operand (opt/layout/lower_reduce.c relies on this). A sum of products first
- *                  reduces each run of neighbours by a chain of fma
+ *     registers    a tree over neighbours, until each thread has one value for each result. The earlier of
+ *                  two elements is the region's first operand (opt/layout/lower_reduce.c relies on this). A
+ *                  sum of products first reduces each run of neighbours by a chain of fma
  *     lanes        a butterfly: for each lane bit of the axis, each lane combines its value with the value of the lane
  *                  whose number differs in this bit
  *
  * Afterwards all lanes along the axis hold the result. Registers and lanes that only hold replicas are
  * skipped. Reductions of i32 over a whole warp use the instruction redux if it supports the operation.
  *
- * If a thread holds many results, lanes share the work, which takes fewer shuffles. Of each pair of results,
- * a lane combines only one. It sends its partial value of the other result to the lane that combines that
- * result. In the end, the lanes send each other the results. For example, lane 0 has a0 and b0, and lane 1
- * has a1 and b1:
+ * If a thread has partial values of many results, lanes share the work, which takes fewer shuffles. Of each
+ * pair of results, a lane combines only one, and sends its partial value of the other result to the lane that
+ * combines the other result. In the end, the lanes send each other the results. For example, lane 0 has the
+ * partial values a0 and b0 of the results a and b, and lane 1 has a1 and b1:
  *
  *     lane 0    sends b0, combines a = a0 + a1    sends a, receives b
  *     lane 1    sends a1, combines b = b1 + b0    sends b, receives a */
@@ -72,8 +72,8 @@ static uint32_t with_axis(const struct reduction *r, uint32_t coord)
     return (coord & low) | (coord & ~low) << axis_bits;
 }
 
-/* Collects the thread's elements that are reduced into the result at `coord`, in groups: a group has one
- * element of each of the r->n operands. Returns the number of groups. */
+/* Collects in `values` the thread's elements that are reduced into the result at coordinate `coord`, in
+ * groups: a group has one element of each of the r->n operands. Returns the number of groups. */
 static int gather(struct select *s, const struct reduction *r, uint32_t coord, struct opnd *values)
 {
     uint32_t free_bits = layout_free_bits(r->layout, IN_reg);
@@ -92,7 +92,7 @@ static int gather(struct select *s, const struct reduction *r, uint32_t coord, s
 }
 
 /* Returns whether the op sums a single operand of floats, and this operand is a product without other uses.
- * Ops that reshape or transpose the product are allowed in between. */
+ * The product may be reshaped or transposed before the sum. */
 static bool sums_products(const struct reduction *r)
 {
     const struct op *add = r->region->first;
@@ -103,8 +103,8 @@ static bool sums_products(const struct reduction *r)
            add->next == block_terminator(r->region) && type_is_float(v->type);
 }
 
-/* Reduces each run of neighbouring values to one value. Stores the reduced values at the start of `values`,
- * and returns their number. */
+/* Reduces each run of select_sum_run neighbouring values to one value. Stores the reduced values at the start
+ * of `values`, and returns their number. `values` has `count` values of a single operand. */
 static int reduce_runs(struct select *s, const struct reduction *r, int count, struct opnd *values)
 {
     const int run = op_params(r->op)->select_sum_run;
@@ -130,10 +130,10 @@ static void reduce_registers(struct select *s, const struct reduction *r, int co
 
 /* -- lanes -- */
 
-/* Combines the lane's own values with `other`, the values of the lane whose number differs in `bit`, and
- * stores the results in `own`. If the kernel is deterministic and the region is not commutative, the values
- * of the lane whose bit is 0 are the region's first operands. In all other cases, each lane's own values are
- * the first operands. */
+/* Combines each lane's own values with `other`, the values of the lane whose number differs in bit number
+ * `bit`, and stores the results in `own`. If the kernel is deterministic and the region is not commutative,
+ * the region's first operands are the values of the lane whose bit is 0. In all other cases, each lane's own
+ * values are the first operands. */
 static void combine_lanes(struct select *s, const struct reduction *r, int bit, struct opnd *own,
                           struct opnd *other)
 {
@@ -182,8 +182,8 @@ static enum mod redux_mod(enum opcode code)
     }
 }
 
-/* Returns the redux instruction that combines i32 values of a whole warp as the region combines two of them.
- * A result with code 0 (mov) means that there is no such instruction. */
+/* Returns the form of the redux instruction that combines the i32 values of all lanes of a warp as the region
+ * combines two values. If there is no such instruction, the code of the returned form is 0 (mov). */
 static struct form redux_form(const struct select *s, const struct reduction *r)
 {
     struct form none = {0};
@@ -221,16 +221,16 @@ static void reduce_lanes(struct select *s, const struct reduction *r, struct opn
 
 /* -- lanes that share results -- */
 
-/* Describes how lanes share `count` results of r->n values each. In each of `steps` steps, one for a lane
- * bit, the number of results that a lane holds halves. */
+/* Describes how lanes share the work for `count` results of r->n values each. Each of `steps` steps uses one
+ * lane bit of the axis, and halves the number of results of which a lane holds partial values. */
 struct sharing {
     const struct reduction *r;
     struct opnd *values;
     int count, steps;
 };
 
-/* Returns the number of steps (struct sharing) in which lanes share the results; 0 if lanes do not share
- * them. */
+/* Returns the number of steps (struct sharing) in which lanes share the work for `count` results; 0 if
+ * sharing is impossible or does not pay. */
 static int sharing_steps(const struct select *s, const struct reduction *r, int count)
 {
     enum { PERCENT = 100 };
@@ -251,9 +251,9 @@ static struct opnd either(struct select *s, struct opnd condition, struct opnd x
                  condition);
 }
 
-/* Combines one result of a pair: in lanes whose `bit` is 1, the second result; in other lanes, the first.
- * Sends the lane's partial value of the other result to the lane that combines that result. Stores the
- * combined result in `first`. */
+/* Each lane combines one result of a pair: lanes whose bit number `bit` is 1 the second result, other lanes
+ * the first. A lane sends its partial values of the result that it does not combine to the lane whose number
+ * differs in this bit. Stores the combined result in `first`. */
 static void combine_either(struct select *s, const struct reduction *r, int bit, struct opnd *first,
                            const struct opnd *second)
 {
@@ -266,8 +266,8 @@ static void combine_either(struct select *s, const struct reduction *r, int bit,
     combine_lanes(s, r, bit, first, other);
 }
 
-/* The reverse of combine_either: sends the result that the lane holds, and receives the other result of the
- * pair. Then all lanes hold both results, in `first` and `second`. */
+/* The reverse of combine_either: each lane sends the result that it has combined, and receives the other
+ * result of the pair. Afterwards all lanes hold both results, in `first` and `second`. */
 static void send_either(struct select *s, const struct reduction *r, int bit, struct opnd *first,
                         struct opnd *second)
 {
@@ -280,7 +280,7 @@ static void send_either(struct select *s, const struct reduction *r, int bit, st
     }
 }
 
-/* Sets `bits` to the lane bits of the axis, the highest first. Returns the number of these bits. */
+/* Sets `bits` to the numbers of the lane bits of the axis, the highest first. Returns how many there are. */
 static int bits_of_lanes(const struct reduction *r, int *bits)
 {
     int n = 0;
@@ -309,8 +309,8 @@ static void reduce_shared(struct select *s, const struct sharing *h)
 
 /* -- the op -- */
 
-/* Computes the thread's partial values of the result that register `reg` will hold. Lanes combine these
- * values afterwards. */
+/* Computes the thread's partial values of the result that register `reg` of layout `to` will hold. Lanes
+ * combine the partial values afterwards. */
 static void reduce_in_thread(struct select *s, const struct reduction *r, const struct layout *to, int reg,
                              struct opnd *result)
 {

@@ -4,11 +4,12 @@
  *     registers    prefix sums x0, x0 + x1, x0 + x1 + x2, ...; the last one is the thread's total
  *     lanes        prefix sums of the totals over groups of 2, 4, ... lanes: each lane in the upper half of a
  *                  group adds the total of the lower half
- *     registers    each prefix sum of the first step adds the total of all preceding lanes
+ *     registers    the total of all preceding lanes is added to each prefix sum of the first step
  *
  * lower_scan has chosen a layout in which the lowest bits of an index along the axis are register bits, and
- * the next bits are lane bits, in order. A reverse scan flips all these bits. "First" and "preceding" refer
- * to the order of the scan. A "sum" or "total" is the combination of elements by the scan's region. */
+ * the next bits are lane bits, in ascending order. A reverse scan flips all these bits. "First" and
+ * "preceding" refer to the order of the scan. A "sum" or "total" is the combination of elements by the scan's
+ * region. */
 #include "codegen/select/select.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ struct scan {
     bool reverse;
     int nregs, nlanes; /* numbers of register bits and lane bits of the axis */
     int reg[COORD_BITS_MAX],
-        lane[LANE_BITS]; /* the register bits and the lane bits of the axis, lowest first */
+        lane[LANE_BITS]; /* the numbers of the register bits and of the lane bits of the axis, lowest first */
     uint32_t lane_mask;
 };
 
@@ -40,8 +41,8 @@ static struct opnd b32_with(struct select *s, enum insn_code code, struct opnd x
     return mask ? emit2(s, form0(code, PT_b32), x, opnd_int(CLASS_b32, mask)) : x;
 }
 
-/* Converts a lane's number to the lane's place in the order of the scan, and back: flips the axis bits if the
- * scan is a reverse scan. */
+/* Converts a lane's number to the lane's place in the order of the scan, or a place to the number: flips the
+ * axis bits if the scan is a reverse scan. */
 static struct opnd in_order(struct select *s, const struct scan *x, struct opnd lane)
 {
     return b32_with(s, INSN_xor, lane, x->reverse ? x->lane_mask : 0);
@@ -68,7 +69,8 @@ static void shuffle_all(struct select *s, const struct scan *x, const struct opn
         to[i] = shuffle(s, MOD_idx, in_reg(s, from[i]), lane);
 }
 
-/* Replaces sums[], each lane's totals, by the totals of all lanes up to and including this lane. */
+/* sums[] has the totals of each lane's own elements, one for each operand. Replaces them by the totals over
+ * all lanes along the axis up to and including the lane itself. */
 static void scan_lanes(struct select *s, const struct scan *x, struct opnd *sums)
 {
     struct opnd own = in_order(s, x, lane_bits(s, ALL_LANES));
@@ -87,8 +89,8 @@ static void scan_lanes(struct select *s, const struct scan *x, struct opnd *sums
     }
 }
 
-/* Returns the number of the preceding lane along the axis: subtracts 1 from the axis bits of the lane's
- * number, which are the lane's place along the axis. */
+/* Returns the number of the preceding lane along the axis; for the first lane, that of the last. Subtracts 1
+ * from the axis bits of the lane's number, which are the lane's place along the axis. */
 static struct opnd lane_before(struct select *s, const struct scan *x)
 {
     struct opnd own = in_order(s, x, lane_bits(s, ALL_LANES));
@@ -99,8 +101,8 @@ static struct opnd lane_before(struct select *s, const struct scan *x)
     return in_order(s, x, emit2(s, form0(INSN_or, PT_b32), axis, rest));
 }
 
-/* Scans one line of elements along the axis. `leader` is the line's register whose number has only zeros as
- * axis bits. */
+/* Scans one line of elements along the axis. `leader` is the register of the line in whose number all axis
+ * bits are 0. */
 static void scan_line(struct select *s, const struct scan *x, int leader, struct opnd *const *from,
                       struct opnd *const *to)
 {

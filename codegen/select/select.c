@@ -4,9 +4,9 @@
  *     %y = add %x, %x : tile<512xf32,#l>     =>     add.rn.f32 %f5, %f1, %f1;   one for each register of #l
  *                                                   add.rn.f32 %f6, %f2, %f2; ...
  *
- * Selection handles one op at a time, register by register, and does not optimize. The peephole later folds
- * constants, and removes equal and dead instructions. Layouts, vector widths, buffers and barriers are
- * already in the IR, so selection does not choose them. */
+ * Selection handles one op at a time, register by register, and does not optimize. The peephole optimizer
+ * later folds constants, and removes equal and dead instructions. Layouts, vector widths, buffers and
+ * barriers are already in the IR, so selection does not choose them. */
 #include "codegen/select/select.h"
 
 #include "ir/families.h"
@@ -93,8 +93,8 @@ void emit_moves(struct select *s, int n, const struct opnd *to, struct opnd *fro
 
 /* -- threads -- */
 
-/* Emits code that extracts the bits in `mask` from the thread's number, and shifts them left by `shift`; if
- * `shift` is negative, right by -shift. The thread's number has nbits bits. */
+/* Emits code that extracts the bits in `mask` from the thread's number, which has nbits bits, and shifts them
+ * left by `shift`, or right by -shift if `shift` is negative. */
 static struct opnd emit_shifted(struct select *s, int nbits, uint32_t mask, int shift)
 {
     uint32_t all = (UINT32_C(1) << nbits) - 1, shifted_out = shift < 0 ? (UINT32_C(1) << -shift) - 1 : 0;
@@ -227,7 +227,7 @@ static void select_elementwise(struct select *s, const struct op *o, select_elem
             continue;
         }
         struct opnd x[OPNDS_MOST];
-        bool same = k > 0; /* the operands equal those of the preceding element, as in a splat */
+        bool same = k > 0; /* the operands equal the operands for the preceding register, as in a splat */
         for (int i = 0; i < o->nopnds; i++) {
             x[i] = tiles[i][k];
             same = same && opnd_same(x[i], last[i]);
@@ -251,9 +251,10 @@ void emit_barrier(struct select *s)
     emit_insn(s, form0(INSN_bar, PT_none), 0, s->role ? 2 : 1, x);
 }
 
-/* Emits one barrier for each group of warps. The barriers' numbers follow the number of the role's barrier.
- * Each group has a guarded instruction of its own, whose barrier number is a constant: if the number were in
- * a register, ptxas would reserve all barriers. */
+/* Emits one barrier for each group of warps; a group has `threads` threads. The numbers of these barriers
+ * follow the number of the barrier that emit_barrier uses. Each group has a guarded instruction of its own,
+ * whose barrier number is a constant: if the number were in a register, ptxas would reserve all 16
+ * barriers. */
 static void emit_group_barriers(struct select *s, int threads)
 {
     for (int i = 0; i < 32 * s->f->num_warps / threads; i++) {

@@ -9,7 +9,8 @@
  *     i1                a predicate
  *     i8, f8e4, f8e5    16 bits; the upper 8 are arbitrary, so code that reads all 16 first extends the low 8
  *     i16, f16, bf16    16 bits
- *     i32; i64, ptr     32; 64 bits
+ *     i32               32 bits
+ *     i64, ptr          64 bits
  *     f32, f64          float registers */
 #ifndef NESO_CODEGEN_SELECT_H
 #define NESO_CODEGEN_SELECT_H
@@ -24,15 +25,17 @@ struct select {
     struct ptx_info *info;
     struct mblock *b;     /* new instructions are appended here */
     const struct op *op;  /* the op that is being selected */
-    struct opnd thread;   /* %tid.x; the lane's number if each warp runs a program of its own */
+    struct opnd thread;   /* %tid.x; the lane's number (0 to 31) if each warp runs a program of its own */
     struct opnd zero;     /* %tid.y, which is 0; but ptxas does not know that all lanes read the same value */
-    struct opnd leader; /* the number of the warp's first thread; ptxas knows that it is uniform */
-    /* in a warp role: the distance in bytes from this CTA's shared memory to the shared memory of the pair's
-     * other CTA */
+    struct opnd leader; /* the number of the warp's first thread; ptxas knows that it is equal in all lanes */
+    /* In code that a role executes: the distance in bytes from this CTA's shared memory to the shared memory
+     * of the other CTA of the pair (a cluster of two CTAs). */
     struct opnd to_peer;
-    int role; /* the role that executes the code, 1 (consumers) or 2 (producer); 0: all threads execute it */
-    struct map words; /* maps an asynchronous dot to the registers of its first operand, a struct matrix */
-    /* In the producer's warp: a predicate that is true in the elected thread. OPND_none once all other
+    /* With warp specialization (op `warps`), the role whose warps execute the code: 1 (consumers, which
+     * compute) or 2 (producer, which starts copies). 0: all threads of the program execute the code. */
+    int role;
+    struct map words; /* maps an asynchronous dot to its operand A as a struct matrix, if A is in registers */
+    /* In the producer's code: a predicate that is true in the elected thread. OPND_none after all other
      * threads of the warp have exited, and in all other code. */
     struct opnd elected;
 };
@@ -67,25 +70,28 @@ struct opnd emit(struct select *s, struct form form, int n, const struct opnd *x
 struct opnd emit1(struct select *s, struct form form, struct opnd x);
 struct opnd emit2(struct select *s, struct form form, struct opnd x, struct opnd y);
 struct opnd emit3(struct select *s, struct form form, struct opnd x, struct opnd y, struct opnd z);
-/* Returns the bits of x as an operand of class cls: copies them to a register of this class, or returns x
- * itself if x has this class already. */
+/* Returns the bits of x as an operand of class cls: a constant if x is a constant, x itself if x has this
+ * class already, else a new register of this class to which the bits are copied. */
 struct opnd emit_bits(struct select *s, enum reg_class cls, struct opnd x);
 /* Appends an instruction with ndefs results, which are its first operands. */
 struct insn *emit_insn(struct select *s, struct form form, int ndefs, int n, const struct opnd *x);
-/* Appends a jump that is taken if `when` is true; with `negated`, if `when` is false; always if `when` is
- * OPND_none. The caller sets the target by jump_to once the target block exists. */
+/* Appends a jump. If `when` is a predicate register, the jump is taken if the predicate is true, or with
+ * `negated` if it is false. If `when` is OPND_none, the jump is always taken. The caller sets the target by
+ * jump_to once the target block exists. */
 struct insn *emit_jump(struct select *s, struct opnd when, bool negated);
 void jump_to(struct insn *jump, const struct mblock *b);
 void emit_mov(struct select *s, struct opnd to, struct opnd from);
 /* Returns x in a register. Moves a constant into a new register. */
 struct opnd in_reg(struct select *s, struct opnd x);
-/* Moves from[i] to to[i] for n values in parallel: the source of one move may be the destination of another.
- * May change the array `from`. */
+/* Moves from[i] to to[i], for i from 0 to n - 1, as if all moves took place at once: the source of one move
+ * may be the destination of another. May change the array `from`. */
 void emit_moves(struct select *s, int n, const struct opnd *to, struct opnd *from);
-/* Emits the XOR of basis[i] over the bits i that are set in the thread's number. */
+/* Emits code that computes, for each thread, the XOR of basis[i] over the bits i that are set in the thread's
+ * number, which has nbits bits. Returns the result. */
 struct opnd emit_thread_map(struct select *s, int nbits, const uint32_t *basis);
-/* Sets basis[i] to the vector that bit i of the thread's number contributes to the coordinate (lane bits first, then
- * warp bits). Returns the number of bits. (shape.c) */
+/* Sets basis[i] to the vector that bit i of the thread's number contributes to the coordinates of the
+ * thread's elements in layout l. Lane bits come first, then warp bits. Returns the number of bits.
+ * (shape.c) */
 int layout_threads(const struct layout *l, uint32_t *basis);
 /* If several threads hold replicas of an element, one of them is the element's owner. Returns a predicate
  * that is true if the thread owns the elements that it holds in layout `l`; OPND_none if this is true in
@@ -96,32 +102,34 @@ struct opnd pred_and(struct select *s, struct opnd x, struct opnd y);
 
 struct opnd thread_bit(struct select *s, int bit); /* a predicate: a bit of the thread's number */
 
-void emit_barrier(struct select *s); /* a barrier for all threads of the role */
+void emit_barrier(struct select *s); /* a barrier for all threads of s->role */
 
 struct opnd *tile_of(struct select *s, const struct value *v); /* the operands that represent v */
 struct opnd *tile_new(struct select *s, struct value *v);      /* a new array for v, which the caller fills */
 const struct layout *tile_layout(const struct select *s, const struct type *t, struct layout *scalar);
 enum dtype elem_dtype(const struct type *t); /* i64 for pointers */
 double const_f32(const struct value *v);     /* v's value if it is an f32 constant, else NaN */
-#define FAR_FROM_TINY 0x1p-100 /* adding a subnormal does not change a number of at least this size */
-/* Returns whether a subnormal value of v may be flushed to 0, because every use of v gives the same result
- * for both. */
+#define FAR_FROM_TINY 0x1p-100 /* an f32 of at least this absolute value plus a subnormal f32 is unchanged */
+/* Returns whether subnormal values of v may be flushed to 0, because every use of v has the same result for a
+ * subnormal number as for 0. */
 bool is_lost_where_tiny(const struct value *v);
 
-/* For f16 and bf16, returns the float type, or b16 if r is READ_bits. For fp8, always returns b16. */
+/* Returns the PTX type with which an instruction reads values of type dt. For f16 and bf16, this is the float
+ * type, or b16 if r is READ_bits. For fp8, it is always b16. */
 enum ptype dtype_ptype(enum dtype dt, enum reading r);
 enum reg_class dtype_class(enum dtype dt);
 
 /* Reads the special register `number` (enum special). */
 struct opnd emit_special(struct select *s, int number);
 
-/* Selects the ops of a region into the current block, and returns the region's terminator. The caller has set
- * the operands of the region's arguments. */
+/* Selects the ops of a region at the end of the current block s->b, and returns the region's terminator. The
+ * caller has set the operands that represent the region's arguments. */
 const struct op *select_inline(struct select *s, struct block *b);
-/* Reports an op that is valid but not supported by this back end. */
+/* Reports a fatal error: the current op is valid, but this back end does not support it. */
 _Noreturn void select_unsupported(struct select *s, const char *what);
 
-/* -- one function for each family of ops; for elementwise families, it returns one element of a result -- */
+/* -- one function for each family of ops; the functions of elementwise families select one element, and
+ * return it -- */
 struct opnd select_arith(struct select *s, const struct op *o, const struct opnd *x);
 bool math_jumps(const struct op *o); /* whether the op's code has branches that depend on its operands */
 struct opnd select_math(struct select *s, const struct op *o, const struct opnd *x);
@@ -138,8 +146,8 @@ void select_copy(struct select *s, const struct op *o);
 void select_copy_wait(struct select *s, const struct op *o);
 void select_wgmma(struct select *s, const struct op *o);
 void select_wgmma_wait(struct select *s, const struct op *o);
-/* Emits, after the loop, a read of the registers from which the loop's dots read the same operand A in each
- * iteration. */
+/* If asynchronous dots in the loop read operand A from registers, the same in each iteration, emits a read of
+ * these registers after the loop (see wgmma.c). */
 void select_reads_behind(struct select *s, const struct op *loop);
 /* Returns the generic address of a tensor map, which is a kernel parameter. */
 struct opnd tensor_map_address(struct select *s, int map);
@@ -153,7 +161,7 @@ struct opnd narrow_from_f32(struct select *s, enum dtype to, struct opnd x, enum
 struct opnd extend_i8(struct select *s, enum dtype dt, struct opnd x, bool with_sign);
 
 /* -- memory.c, functions that other files use -- */
-/* Describes an access to `vec` neighbouring elements, as nwords words of per_word elements each. */
+/* Describes an access to `vec` neighbouring elements: it moves nwords words of per_word elements each. */
 struct word_shape {
     int vec, bits; /* number of elements; bits of an element in memory */
     int nwords, per_word;
@@ -163,19 +171,19 @@ struct word_shape {
 enum { WORDS_MOST = 16 };
 struct word_shape word_shape(enum dtype dt, int vec);
 struct form access_shape(struct form f, enum ptype type, int nwords);
-void set_guard(struct insn *in, struct opnd p); /* guards the instruction by p; does nothing if p is OPND_none */
-/* join_elems converts elements to their form in memory and joins them to a word. split_word splits a word
- * into elements, which still have their form in memory. from_memory converts such an element to its form in a
- * register. */
+void set_guard(struct insn *in, struct opnd p); /* guards the instruction by p, if p is a register */
+/* An i1 is a byte in memory; all other types have the same form in memory and in registers. join_elems
+ * converts elements to their form in memory and joins them to a word. split_word splits a word into elements,
+ * which still have their form in memory. from_memory converts one such element to its form in a register. */
 struct opnd join_elems(struct select *s, const struct word_shape *a, const struct opnd *elems);
 void split_word(struct select *s, const struct word_shape *a, struct opnd word, struct opnd *elems);
 struct opnd from_memory(struct select *s, const struct word_shape *a, struct opnd x);
 
 /* -- reduce.c, functions that other files use -- */
-/* Applies the op's region to a[] and b[], and stores the result in a[]. Both arrays have one value for each
- * operand of the op. */
+/* Applies the region of o, a reduction or scan, to a[] and b[], and stores the results in a[]. Both arrays
+ * have one value for each operand of o. */
 void select_combine(struct select *s, const struct op *o, struct opnd *a, const struct opnd *b);
-/* Returns a mask of the bits of a coordinate that belong to dimension `axis`. */
+/* Returns the mask of the bits of l's coordinates that belong to dimension `axis`. */
 uint32_t coord_mask(const struct layout *l, int axis);
 
 /* -- print.c -- */
@@ -187,8 +195,8 @@ void select_shared_gather(struct select *s, const struct op *o);
 void select_shared_count(struct select *s, const struct op *o);
 
 /* -- convert.c, functions that other files use -- */
-/* The start address of a buffer, or of one of its stages, in shared memory: a register plus a constant number
- * of bytes. */
+/* The start address of a buffer in shared memory, or of one of the stages (equal parts) of a buffer: a
+ * register plus a constant number of bytes. */
 struct place {
     struct opnd base;
     int64_t bytes;
@@ -202,13 +210,14 @@ struct buffer {
     int64_t offset_bytes;
     uint32_t thread_mask;   /* the bits of byte offsets that depend on the thread */
     int reg_of[WORDS_MOST]; /* element i of the vector with first register r is in register r ^ reg_of[i] */
-    int vector_bits;        /* the bits of a register's number that number the elements of a vector */
-    struct opnd smem;       /* a register with the address of shared memory, or of a stage of the buffer */
+    int vector_bits;        /* mask of the bits of a register's number that number the elements of a vector */
+    struct opnd smem;       /* register: the address of shared memory (plus the offset of a variable stage) */
     struct opnd thread;     /* the part of the byte offset that depends on the thread */
 };
-/* Computes how op o addresses the elements of a tile with layout l in its first operand, a buffer. */
+/* Computes how the threads address the elements of a tile with layout l in the buffer that is the first
+ * operand of op o. */
 struct buffer buffer_of(struct select *s, const struct op *o, const struct layout *l);
-/* Returns the address of the element that register `reg` holds. */
+/* Returns the address in the buffer of the element that register `reg` of the tile holds. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg);
 /* Returns the value of x in another lane. `lane` is an XOR mask (mode bfly) or the lane's number (mode idx). */
 struct opnd shuffle(struct select *s, enum mod mode, struct opnd x, struct opnd lane);

@@ -2,8 +2,8 @@
 /* shape.c: selects constants, ranges, program ids, splats and changes of shape.
  *
  * A range computes its elements from the thread's number and the register's number: each bit that is set in
- * one of these numbers XORs a constant into the element. A shape op moves no data: its result consists of the
- * operand's registers in another order. */
+ * one of these numbers XORs a constant into the element. A shape op moves no data between threads: its result
+ * consists of the operands' registers in another order. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -38,8 +38,8 @@ int layout_threads(const struct layout *l, uint32_t *basis)
     return n;
 }
 
-/* An element is start + (t XOR r), where t depends on the thread and r on the register. If t and r have no
- * bits in common, as in blocked layouts, an addition replaces the XOR. */
+/* An element of a range is start + (t XOR r), where t depends on the thread and r on the register. If t and r
+ * have no bits in common, as in blocked layouts, an addition replaces the XOR. */
 static void select_range(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
@@ -67,8 +67,8 @@ static struct opnd emit_warp_number(struct select *s, enum special threads)
     return emit2(s, form0(INSN_shr, PT_u32), emit_special(s, (int)threads), opnd_int(CLASS_b32, 5));
 }
 
-/* Computes the program id or the number of programs along axis 0, for a kernel in which each warp runs a
- * program of its own. */
+/* For a kernel in which each warp runs a program of its own: computes the program id, or the number of
+ * programs, along axis 0. */
 static void select_packed(struct select *s, const struct op *o)
 {
     bool counts = o->code == OP_num_programs;
@@ -131,8 +131,8 @@ void select_create(struct select *s, const struct op *o)
 
 /* -- shape ops, which reuse the operand's registers -- */
 
-/* Returns the number of the operand's register that holds the element at `coord`. Tries register i first,
- * which is the element's register in the result. */
+/* Returns the number of the register that holds the element at `coord` of the operand, which has layout l.
+ * Tries register i first: the register that will hold this element in the result. */
 static int reg_at(struct select *s, const struct layout *l, uint32_t coord, int i)
 {
     int n = 1 << l->nbits[IN_reg];
@@ -169,8 +169,8 @@ static void select_broadcast(struct select *s, const struct op *o)
         tile[i] = x[reg_at(s, from, unbroadcast(to, from, reg_part(to, i)), i)];
 }
 
-/* Returns a predicate that is true if the part of a coordinate that depends on the thread is odd; OPND_none
- * if this part is even in every thread. */
+/* Returns a predicate that is true in the threads whose part of a coordinate in layout l is odd; OPND_none if
+ * this part is even in every thread. */
 static struct opnd thread_is_odd(struct select *s, const struct layout *l)
 {
     uint32_t basis[LAYOUT_BITS_MAX], any = 0;
@@ -225,7 +225,7 @@ void select_shape(struct select *s, const struct op *o)
     case SHAPE_OP_expand_dims:
     case SHAPE_OP_reshape:
     case SHAPE_OP_trans:
-    /* a hint has no instruction: its result is its operand */
+    /* no instruction: the result consists of the operand's registers */
     case SHAPE_OP_hint: op_result(o)->scratch = tile_of(s, op_opnd(o, 0)); break;
     case SHAPE_OP_gather: diag_bug(s->diag, o->loc, "a gather has not been carried through shared memory");
     }

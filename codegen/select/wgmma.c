@@ -8,29 +8,30 @@
  *     %e = mma_wait %d            =>   wgmma.wait_group.sync.aligned 0;
  *
  * Selection copies the accumulator before the fence. Register allocation drops this copy, so that the
- * accumulator stays in its registers, unless its old value is used later. If the accumulator is known to be
- * zero, the first instruction does not read it. A 64-bit descriptor contains the address and layout of the
- * warpgroup's part of a buffer (wgmma_view). The descriptors of further instructions are the first descriptor
- * plus a constant. The warp's number comes from a shuffle that reads the first lane. ptxas then knows that
- * the number is uniform, and keeps descriptors in uniform registers. */
+ * accumulator stays in its registers, unless the old value of the accumulator is used later. If the
+ * accumulator is known to be zero, the first wgmma does not read it. A 64-bit descriptor contains the address
+ * and layout of the warpgroup's part of a buffer (wgmma_view). The descriptors for the other wgmmas of the
+ * dot are the descriptor for the first wgmma plus a constant. The warp's number comes from a shuffle that
+ * reads the first lane. ptxas then knows that the number is equal in all lanes, and keeps descriptors in
+ * uniform registers. */
 #include "codegen/select/dot.h"
 
 #include "ir/target/wgmma.h"
 
 #include <string.h>
 
-/* A descriptor holds an address of 18 bits in units of 16 bytes. (Higher address bits select another CTA of the
- * cluster.) A warpgroup has four (2^GROUP_BITS) warps. */
+/* A descriptor holds an address of 18 bits in units of 16 (2^UNIT_BITS) bytes. (Higher address bits select
+ * another CTA of the cluster.) A warpgroup has four (2^GROUP_BITS) warps. */
 enum { UNIT_BITS = 4, ADDRESS_BITS = 18, GROUP_BITS = 2, OPNDS_MOST = 9 };
 
-/* An operand in shared memory, as the instructions of a warpgroup address it. */
+/* An operand in shared memory, as the wgmmas of a warpgroup address it. */
 struct operand {
     struct wgmma_view view;
-    struct opnd first; /* the descriptor for the first instruction */
+    struct opnd first; /* the descriptor for the first wgmma */
 };
 
-/* Returns the offset in bytes of this warpgroup's part of the operand. Warpgroups divide dimension `dim` of
- * the operand as they divide this dimension of the accumulator. */
+/* Returns the offset in bytes of this warpgroup's part of operand `dim` (0 or 1). Warpgroups divide dimension
+ * `dim` of this operand as they divide dimension `dim` of the accumulator, which has layout `acc`. */
 static struct opnd warpgroup_start(struct select *s, const struct layout *acc, const struct wgmma_view *v,
                                    int dim)
 {
@@ -48,7 +49,8 @@ static struct opnd warpgroup_start(struct select *s, const struct layout *acc, c
     return start;
 }
 
-/* Returns the descriptor of a stage, which differs from the first stage's descriptor only in the address. */
+/* Returns the descriptor of a stage of a buffer. `first` is the descriptor of the buffer's first stage; the
+ * two differ only in the address. */
 static struct opnd descriptor_of_stage(struct select *s, struct opnd first, const struct value *stage)
 {
     const struct type *t = op_opnd(stage->def, 0)->type;
@@ -93,19 +95,19 @@ static struct opnd descriptor_at(struct select *s, const struct operand *x, int 
     return skip ? emit2(s, form0(INSN_add, PT_s64), x->first, opnd_int(CLASS_b64, skip)) : x->first;
 }
 
-/* The operands of one dot, and the properties that all its instructions share. */
+/* The operands of one dot, and the properties that all its wgmmas share. */
 struct warpgroup_dot {
     struct mma_choice by;
     struct form form;
-    int nsum; /* number of registers in the accumulator of one instruction */
+    int nsum; /* number of registers in the accumulator of one wgmma */
     bool a_in_regs, sums_integers;
     struct matrix words; /* operand a, if it is in registers */
     struct operand a, b; /* the operands that are in shared memory */
     struct opnd *sum;
 };
 
-/* Writes the operands that follow the accumulator in an instruction to x. If `adds` is true, the instruction
- * adds to the accumulator's old value. Returns the number of these operands. */
+/* Writes to x the operands that follow the accumulator in the wgmma for position `at`. If `adds` is true, the
+ * wgmma adds to the accumulator's old value. Returns the number of operands written. */
 static int put_operands(struct select *s, const struct warpgroup_dot *d, struct spot at, bool adds,
                         struct opnd *x)
 {
@@ -136,8 +138,8 @@ static bool is_zero(const struct opnd *x, int n)
     return true;
 }
 
-/* Creates the n registers of an accumulator, and moves into them the values to which the dot adds. If these
- * values are zero, no moves are needed. */
+/* Creates the n registers of an accumulator, and moves into them the values `from`, to which the dot adds. If
+ * `zero` is true, these values are 0, and no moves are needed. */
 static void set_sum(struct select *s, struct opnd *sum, const struct opnd *from, int n, bool zero)
 {
     for (int i = 0; i < n; i++) {
@@ -147,9 +149,9 @@ static void set_sum(struct select *s, struct opnd *sum, const struct opnd *from,
     }
 }
 
-/* Returns the registers of operand A, packed into words. Words of tf32 are copied by an `and` that clears
- * only bits that the tensor core ignores. ptxas would remove plain moves, and could then not place the values
- * in the consecutive registers that the instruction needs (warning C7511). */
+/* Returns the registers of operand A, packed into words. Copies words of tf32 by an `and` that clears only
+ * bits that the tensor core ignores. ptxas would remove plain moves, and could then not place the words in
+ * the consecutive registers that a wgmma needs (warning C7511). */
 static struct matrix words_of(struct select *s, const struct value *a, const struct fragment *g)
 {
     enum { UNREAD_BITS = 13 };
@@ -161,7 +163,8 @@ static struct matrix words_of(struct select *s, const struct value *a, const str
     return words;
 }
 
-/* Stores the registers of A for select_wgmma_wait and select_reads_behind, and returns them. */
+/* Records `words` as the registers of operand A of the dot, for select_wgmma_wait and select_reads_behind.
+ * Returns `words`. */
 static struct matrix keep_words(struct select *s, const struct op *dot, struct matrix words)
 {
     struct matrix *kept = NEW(s->m->arena, struct matrix);
@@ -170,9 +173,10 @@ static struct matrix keep_words(struct select *s, const struct op *dot, struct m
     return words;
 }
 
-/* Returns the number of columns that one instruction computes: all columns of the warpgroup, or as many as
- * fit in a thread's registers. ptxas assumes that the threads of all CTAs on an SM have equal parts of its
- * registers, even if setmaxnreg gives a thread more. */
+/* Returns the number of columns that one wgmma computes: all `columns` columns of the warpgroup, or as many
+ * as the instruction and a thread's registers allow. Reports an error if the registers do not suffice for 8
+ * columns. ptxas assumes that all threads on an SM have equal parts of its registers, even if setmaxnreg
+ * gives a thread more. */
 static int columns_of(struct select *s, const struct op *o, const struct mma_engine *e, int columns,
                       bool a_in_regs)
 {
@@ -214,8 +218,9 @@ static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
     return d;
 }
 
-/* A wgmma whose accumulator's registers are set before the fence. The descriptors are computed between the
- * wgmmas. If they were computed before the fence, they would take too many registers. */
+/* A wgmma that will be emitted after the fence. Its accumulator's registers are set before the fence. Its
+ * descriptors are computed between the wgmmas: if they were all computed before the fence, they would take
+ * too many registers. */
 struct planned {
     struct spot at;
     struct opnd *x; /* the operands: first the accumulator */
@@ -252,8 +257,8 @@ void select_wgmma(struct select *s, const struct op *o)
     emit_insn(s, form0(INSN_wgmma_commit, PT_none), 0, 0, NULL);
 }
 
-/* If v is a value that a loop carries, or a result of a loop, returns the value that the loop yields for v.
- * Otherwise, returns v. */
+/* If v is a value that a `for` loop carries, or a result of such a loop, returns the value that the loop
+ * yields for v. Otherwise, returns v. */
 static const struct value *yielded_for(const struct value *v)
 {
     const struct op *loop = v->def ? v->def : v->block->parent;
@@ -270,20 +275,21 @@ static const struct op *dot_of_operand(const struct value *v)
     return NULL;
 }
 
-/* Returns the dot in flight whose operand A is v. The dot may be one of the previous iteration. Returns NULL
- * if v is an accumulator. */
+/* v is an operand of a wait for dots: a result of a dot, or operand A of a dot in flight. Returns the dot
+ * that reads v in this iteration, or has read v in the previous one; NULL if v is a result of a dot. */
 static const struct op *reader_of(const struct value *v)
 {
     const struct op *dot = dot_of_operand(v);
     return dot ? dot : dot_of_operand(yielded_for(v));
 }
 
-/* The largest number of groups that wgmma.wait_group can leave in flight: SASS has three bits for it, and ptxas takes a
- * larger number for 7. */
+/* The largest number of groups that wgmma.wait_group can leave in flight: SASS has three bits for the number,
+ * and ptxas replaces a larger number by 7. */
 enum { MOST_PENDING = 7 };
 
-/* The results are already in the accumulators' registers. A dot in flight may read an operand from registers. These
- * registers must not change before the wait, so the wait counts as a use of them. */
+/* The results of the wait are already in the registers of the accumulators. If a dot in flight reads operand
+ * A from registers, these registers must not change before the wait. So they become operands of the
+ * wgmma.wait_group. */
 void select_wgmma_wait(struct select *s, const struct op *o)
 {
     int64_t pending = op_int(o, ATTR_pending);
@@ -305,8 +311,8 @@ void select_wgmma_wait(struct select *s, const struct op *o)
                (size_t)tile_nregs(o->results[i].type) * sizeof(struct opnd));
 }
 
-/* Returns a predicate that is always false, although ptxas cannot know this: whether the first pointer among
- * the kernel's arguments equals address 1. Returns OPND_none if no argument is a pointer. */
+/* Returns a predicate that is false in every launch, although ptxas cannot know this: whether the first
+ * pointer among the kernel's arguments is 1. Returns OPND_none if no argument is a pointer. */
 static struct opnd never(struct select *s)
 {
     const struct block *body = s->f->body;
@@ -317,10 +323,11 @@ static struct opnd never(struct select *s)
     return (struct opnd){.kind = OPND_none};
 }
 
-/* Wgmmas of a loop may read operand A from the same registers in each iteration. Nevertheless, ptxas (12.8
- * and 13.0) also assigns these registers to other values of the loop (tests/programs/attention_backward.py).
- * ptxas does not do this if code after the loop reads the registers too. So this function emits, after the
- * loop, a store of the registers, which no thread executes. */
+/* Wgmmas of a loop may read operand A from the same registers in each iteration. A fault of ptxas (12.8 and
+ * 13.0) is that it also assigns these registers to other values of the loop
+ * (tests/programs/attention_backward.py). ptxas does not do this if code after the loop reads the registers
+ * too. So this function emits, after the loop, a store of the registers to shared memory, whose guard
+ * (`never`) is false in all threads. */
 void select_reads_behind(struct select *s, const struct op *loop)
 {
     enum { WORDS = 4 };

@@ -414,8 +414,8 @@ struct obj *builtin_descriptor_load(struct eval *e, struct obj **args, const str
                                                                   : obj_error;
 }
 
-/* Converts x, argument i of the call, to the value to store: casts it to the pointee's type. x must have the
- * shape of ptrs. Returns NULL after an error, which it reports. */
+/* Casts x, argument i of the call, to the pointee's type. x is the value to store, and must have the shape of
+ * ptrs. Returns NULL after an error, which it reports. */
 static struct obj *arg_block_value(struct eval *e, struct obj *x, const struct obj *ptrs,
                                    const struct args *call, int i)
 {

@@ -561,7 +561,7 @@ struct obj *builtin_launch_size(struct eval *e, struct obj **args, const struct 
     return obj_int(e, e->trace->func->num_warps * (threads ? 32 : 1));
 }
 
-/* Returns the result of an op without operands that reads a counter or register of the GPU. */
+/* Builds an op without operands that reads a counter or register of the GPU, and returns the op's result. */
 static struct obj *read_register(struct eval *e, enum opcode code, enum dtype dt, struct loc at)
 {
     const struct lang_type *t = lang_number(e, dt, false);
@@ -582,7 +582,8 @@ struct obj *builtin_smid(struct eval *e, struct obj **args, const struct args *c
     return read_register(e, OP_sm_id, DT_i32, call->loc);
 }
 
-/* Implements a builtin by the function of prelude.py that the column `data` of its row names. */
+/* Implements a builtin by a function of prelude.py. The column `data` of the builtin's row is the function's
+ * name. */
 struct obj *builtin_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     int n = *call->callee->params ? 1 : 0;

@@ -159,7 +159,7 @@ struct obj *builtin_static_assert(struct eval *e, struct obj **args, const struc
 /* -- at run time -- */
 
 /* Converts the argument `prefix` to the text that is printed before a value. For example, the prefixes "x",
- * "x " and "x:" all give " x: ". */
+ * "x " and "x:" all give " x: ". Returns the prefix unchanged if there are no values to print. */
 static const char *printed_prefix(struct eval *e, const char *s, bool has_operands)
 {
     struct text t;
@@ -190,8 +190,8 @@ static bool is_ascii(const struct obj *x)
 }
 
 /* Converts x to an operand of the op print. IR types have no signedness, so this function converts unsigned
- * values to a wider signed type. Unsigned values of 64 bits cannot be widened. Instead, bit i of the op's
- * attribute `unsigned` is set if operand i is such a value. */
+ * values to a wider signed type, unless they are printed in hexadecimal. Unsigned values of 64 bits cannot be
+ * widened. Instead, the caller sets bit i of the op's attribute `unsigned` if operand i is such a value. */
 static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);

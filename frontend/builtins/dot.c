@@ -14,7 +14,7 @@ struct dot {
     struct obj *a, *b;
     const struct lang_type *out; /* the result's element type */
     int rank, shape[RANK_MAX];   /* the result's rank and shape */
-    int precision, limit;        /* the op's attributes: input_precision; max_num_imprecise_acc of fp8 dots */
+    int precision, limit;        /* the op's attributes, from input_precision and max_num_imprecise_acc */
 };
 
 static const char *text_of(struct eval *e, const struct obj *x)
@@ -71,8 +71,8 @@ static bool can_give(const struct lang_type *t, const struct lang_type *out)
 }
 
 /* Finds the result's type. For operands of f16 and fp8, this is out_dtype if the call passes it, else the
- * type of `acc` if the dot may accumulate in this type, else f32. Operands of any other type allow only one
- * type. Returns false after an error, which it reports. */
+ * type of `acc` if the dot may accumulate in this type, else f32. For all other operands, the result's type
+ * depends only on the operands' type. Returns false after an error, which it reports. */
 static bool find_out_type(struct eval *e, struct dot *d, struct obj *asked, const struct obj *acc,
                           const struct args *call)
 {
@@ -106,9 +106,10 @@ static const char *lower_case(struct eval *e, const char *s)
     return copy;
 }
 
-/* Finds the precision in which the inputs are multiplied, which matters only for f32 inputs. If the call passes
- * allow_tf32, the precision is tf32 for True, and ieee for False or None. Otherwise, the precision is the argument
- * input_precision, or tf32 if this argument is None. Returns false after an error, which it reports. */
+/* Finds the precision in which f32 inputs are multiplied. If the call passes allow_tf32, the precision is
+ * tf32 for True, and ieee for False or None. Otherwise, the precision is the argument input_precision, or
+ * tf32 if this argument is None. For inputs of other types, the precision has no effect, and is always tf32.
+ * Returns false after an error, which it reports. */
 static bool find_precision(struct eval *e, struct dot *d, struct obj *precision, struct obj *allow_tf32,
                            const struct args *call)
 {
@@ -150,7 +151,8 @@ static bool find_limit(struct eval *e, struct dot *d, struct obj *limit, const s
     return true;
 }
 
-/* Returns the accumulator, or zeros if acc is None; NULL after an error, which it reports. */
+/* Checks and returns the accumulator acc; returns zeros if acc is NULL. Returns NULL after an error, which it
+ * reports. */
 static struct obj *find_acc(struct eval *e, const struct dot *d, struct obj *acc, const struct args *call)
 {
     const struct lang_type *t = lang_block(e, d->out, d->rank, d->shape);

@@ -23,7 +23,8 @@ static struct obj *wrong_type(struct eval *e, const struct args *call, const cha
     return obj_error;
 }
 
-/* Converts argument i to a tensor of f32 or f64; returns NULL after an error, which it reports. */
+/* Converts argument i to a tensor, and checks that the tensor's type is f32 or f64. Returns NULL after an
+ * error, which it reports. */
 static struct obj *arg_float(struct eval *e, struct obj **args, const struct args *call, int i,
                              const char *name)
 {
@@ -349,8 +350,8 @@ struct obj *builtin_cdiv(struct eval *e, struct obj **args, const struct args *c
                        call->loc);
 }
 
-/* Implements libdevice functions such as float_as_int: bitcasts x to the type that the column `data` of the
- * row names. */
+/* Implements libdevice functions such as float_as_int: bitcasts x to the type whose name is in the column
+ * `data` of the row. */
 struct obj *builtin_bits_as(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x");
@@ -358,7 +359,7 @@ struct obj *builtin_bits_as(struct eval *e, struct obj **args, const struct args
     return x ? tensor_cast(e, x, lang_parse(e, name, strlen(name)), ROUND_none, true, call->loc) : obj_error;
 }
 
-/* Calls the function of the prelude that the column `data` of the row names. Its first argument must be f32
+/* Calls the prelude's function whose name is in the column `data` of the row. The first argument must be f32
  * or f64. */
 struct obj *builtin_prelude_of_float(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -376,8 +377,8 @@ static int count_params(const struct args *call)
     return n;
 }
 
-/* Calls the function of the prelude that the column `data` of the row names. All operands must have one type,
- * f32 or f64, but operands after the first may also be integers. */
+/* Calls the prelude's function whose name is in the column `data` of the row. All operands must have one
+ * type, f32 or f64, but operands after the first may also be integers. */
 struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     static const char *const names[] = {"x", "y", "z", "w"};
@@ -410,8 +411,8 @@ struct obj *builtin_order_prelude(struct eval *e, struct obj **args, const struc
     return is_error(x[0]) ? x[0] : trace_call_prelude(e, call->callee->data, 2, x, call->loc);
 }
 
-/* Calls the function of the prelude that the column `data` of the row names. The operands must be integers of
- * 32 or 64 bits. */
+/* Calls the prelude's function whose name is in the column `data` of the row. The operands must be integers
+ * of 32 or 64 bits. */
 struct obj *builtin_int_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     int n = count_params(call);
@@ -458,9 +459,9 @@ static struct obj *round_to_nearest_f64(struct eval *e, enum opcode code, int n,
     return tensor_like(e, x[0], op_result(o), scalar_of(x[0]));
 }
 
-/* Implements libdevice functions such as add_rz. The column `data` of the row is a letter for the rounding (n: to
- * nearest, z: toward zero, d: down, u: up) and the name of the op. If the op is fdiv and the call has one argument,
- * computes 1 / x. */
+/* Implements libdevice functions such as add_rz. The column `data` of the row is a letter for the rounding
+ * (n: to nearest, z: toward zero, d: down, u: up), followed by the name of the op. If the op is fdiv and the
+ * call has one argument, computes 1 / x. */
 struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct args *call)
 {
     static const char *const names[] = {"x", "y", "z"};
@@ -497,7 +498,7 @@ struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct
 }
 
 /* Implements libdevice functions such as float2int_rz. The column `data` of the row is a letter for the rounding (n,
- * z, d or u, as in builtin_round_toward) and the result's type. */
+ * z, d or u, as in builtin_round_toward), followed by the name of the result's type. */
 struct obj *builtin_convert_rounded(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x");
@@ -528,8 +529,8 @@ static bool all_pointers(const struct obj *x, const struct obj *y)
 }
 
 /* Converts x and y to one type. If one operand is a number and the other a tensor, the number gets the
- * tensor's type. Exception: if the number is a float and the tensor has integers, both operands become
- * floats. Returns false after an error, which it reports. */
+ * tensor's type. Exception: a float with a tensor of integers, and an int or float with a tensor of bools,
+ * get their common type (promote.c). Returns false after an error, which it reports. */
 static bool promote_sides(struct eval *e, struct obj **x, struct obj **y, struct loc at)
 {
     if (all_pointers(*x, *y)) {

@@ -10,7 +10,8 @@
 
 /* -- pointers, masks, values -- */
 
-/* Checks that x is a pointer or a block of pointers, and returns x; returns NULL after an error, which it reports. */
+/* Checks that x is a pointer or a block of pointers, and, if `writes` is true, that stores through x are
+ * allowed. Returns x; NULL after an error, which it reports. */
 static struct obj *arg_pointer(struct eval *e, struct obj *x, const struct args *call, bool writes)
 {
     struct loc at = trace_loc(e, arg_loc(call, 0, "pointer"));
@@ -39,7 +40,8 @@ static struct obj *as_stored(struct eval *e, struct obj *p, const struct lang_ty
     return tensor_cast(e, p, lang_ptr(e, *stored, false), ROUND_none, false, at);
 }
 
-/* Checks that x is a scalar if p is a scalar pointer. If x is not, reports `error` and returns false. */
+/* If p is a scalar pointer, checks that x is a scalar too. If x is a block, reports `error` and returns
+ * false. */
 static bool check_no_block(struct eval *e, const struct obj *p, const struct obj *x, enum error error,
                            struct loc at)
 {
@@ -49,8 +51,8 @@ static bool check_no_block(struct eval *e, const struct obj *p, const struct obj
     return false;
 }
 
-/* Sets *mask to x, argument i of the call, converted to a tensor; to NULL if x is None. Returns false after
- * an error, which it reports. */
+/* Converts x, argument i of the call, to a tensor, checks that it is a mask for the pointer p, and stores it
+ * in *mask. If x is None, stores NULL. Returns false after an error, which it reports. */
 static bool arg_mask(struct eval *e, struct obj *x, const struct obj *p, const struct args *call, int i,
                      struct obj **mask)
 {
@@ -129,7 +131,8 @@ static struct obj *load(struct eval *e, struct obj *p, struct obj *mask, struct 
     return tensor_cast(e, tensor_like(e, p, v, stored), elem, ROUND_none, false, at);
 }
 
-/* Loads through pointers. If is_block, the pointers and the mask were computed for a block pointer. */
+/* Loads through pointers. If is_block is true, load_block has computed the pointers and the mask from a block
+ * pointer. */
 static struct obj *load_pointers(struct eval *e, struct obj **args, const struct args *call, bool is_block)
 {
     static const char *const caches[] = {"", "ca", "cg", "cs", "cv", NULL};
@@ -299,8 +302,8 @@ static bool arg_order(struct eval *e, struct obj *sem, struct obj *scope, const 
                     out_scope);
 }
 
-/* Builds an atomic op. `opnds` has n operands; if the last ones are NULL, the op does not have them. Stores
- * the op in *out, and returns the op's result. */
+/* Builds an atomic op. `opnds` has n entries; NULL entries at the end stand for absent operands. Stores the
+ * op in *out, and returns the op's result. */
 static struct obj *atomic_op(struct eval *e, enum opcode code, int n, struct value *const *opnds,
                              const struct obj *p, int sem, int scope, struct op **out, struct loc at)
 {

@@ -91,8 +91,8 @@ static struct obj *results_of(struct eval *e, const struct operands *in, struct 
     return in->is_tuple ? obj_tuple(e, in->n, results) : results[0];
 }
 
-/* Reduces along one axis. If `keep` is true, the axis stays in the result, with size 1; otherwise, it is
- * removed. */
+/* Reduces along one axis. If `keep` is true, the result has this axis with size 1; otherwise, the result does
+ * not have the axis. */
 static struct obj *reduce_axis(struct eval *e, const struct operands *in, int axis, struct obj *f, bool keep,
                                struct loc at)
 {
@@ -112,7 +112,8 @@ static struct obj *reduce_axis(struct eval *e, const struct operands *in, int ax
     return results_of(e, in, results);
 }
 
-/* Reduces over all elements: reshapes each operand to one dimension, and reduces along it. */
+/* Reduces over all elements: reshapes each operand to one dimension, and reduces along this dimension. If
+ * `keep` is true, the result has as many dimensions as the operands, all of size 1. */
 static struct obj *reduce_all(struct eval *e, const struct operands *in, struct obj *f, bool keep,
                               struct loc at)
 {
@@ -337,8 +338,9 @@ struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct a
 
 /* -- sorting -- */
 
-/* Checks that the first argument is a block, and that `dim` (argument number `at`), along which to sort, is
- * the last dimension. Returns the block; NULL after an error, which it reports. */
+/* Checks that the first argument is a block of numbers other than fp8, and that the dimension to sort,
+ * argument number `at` (`dim`), is the last dimension or None. Returns the block; NULL after an error, which
+ * it reports. */
 static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct args *call, int at)
 {
     struct obj *x = arg_block(e, args[0], call, 0, "x");
@@ -361,8 +363,8 @@ static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct ar
     return x;
 }
 
-/* Calls the function of the prelude that sorts each row of x, and returns the first k elements of each row.
- * `down` is the argument `descending`, which is argument number `at` of the call. */
+/* Calls `function`, a function of the prelude that sorts each row of x and returns the first k elements of
+ * each row. `down` is the argument `descending`, which is argument number `at` of the call. */
 static struct obj *sorted(struct eval *e, const char *function, struct obj *x, int64_t k, struct obj *down,
                           const struct args *call, int at)
 {

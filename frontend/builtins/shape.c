@@ -464,8 +464,8 @@ static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step,
 }
 
 /* Broadcasts the operands to one shape. Then splits each operand into `pack` tensors, because each call of
- * the mapped function gets `pack` elements of each operand. Returns all these tensors, those of the first
- * operand first; NULL after an error, which it reports. */
+ * the mapped function gets `pack` elements of each operand. Returns all these tensors, in the order of the
+ * operands; NULL after an error, which it reports. */
 static struct obj **mapped_operands(struct eval *e, struct obj *list, int64_t pack, const struct args *call)
 {
     int n = list->seq.n;
@@ -545,7 +545,8 @@ struct obj *builtin_cat(struct eval *e, struct obj **args, const struct args *ca
     return reshape_to(e, permute(e, x, order, call->loc), rank, shape, call->loc);
 }
 
-/* Implements flip: builds a gather whose indices run in reverse order. Without `dim`, they do so in the last dimension. */
+/* Implements flip: builds a gather whose indices along `dim` (None: the last dimension) run in reverse
+ * order. */
 struct obj *builtin_flip(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_block(e, args[0], call, 0, "x");
@@ -653,7 +654,7 @@ static bool is_item(const struct obj *x)
 }
 
 /* Evaluates x[...] in an expression of the debugger. As in NumPy, integers and slices select elements, and
- * None inserts a dimension. Returns NULL if the index has other items, or more items than x has
+ * None inserts a dimension. Returns NULL if the index has other items, or more integers and slices than x has
  * dimensions. */
 static struct obj *select_items(struct eval *e, struct obj *x, int n, struct obj **items, struct loc at)
 {

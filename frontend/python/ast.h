@@ -121,7 +121,7 @@ struct ast {
 /* Parses a whole file and returns its module node, which does not contain statements that have errors. Reports errors
  * to d. */
 struct ast *parse_module(struct arena *a, struct interner *strings, struct diag *d, const struct source *src);
-/* Parses one expression, as Python's eval() does. Returns NULL if the expression has an error. */
+/* Parses one expression, as Python's eval() does. Returns NULL after an error, which it reports to d. */
 struct ast *parse_expression(struct arena *a, struct interner *strings, struct diag *d, const struct source *src);
 
 /* -- ast.c -- */

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { CALL_DEPTH = 8 }; /* a call adds this to e->depth */
+enum { CALL_DEPTH = 8 }; /* a call adds this number to e->depth */
 
 struct parameter {
     const char *name; /* interned */
@@ -220,8 +220,9 @@ static size_t default_length(const char *s)
 }
 
 /* Parses one parameter of a builtin's parameter list, and adds it to sig. Returns a pointer to the next
- * parameter. *role is the role of a parameter without stars. If the parsed parameter is `*` or `*args`, sets
- * *role to ROLE_keyword for the following parameters. */
+ * parameter. A parameter without stars gets the role *role. If the parsed parameter is `*` or `*args`, sets
+ * *role to ROLE_keyword for the following parameters. A `/` makes all parameters before it
+ * positional-only. */
 static const char *parse_parameter(struct eval *e, const char *s, struct signature *sig, enum ast_role *role)
 {
     struct parameter p = {.role = *role};

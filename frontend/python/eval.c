@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* eval.c: executes statements of host code (modules, functions, `try`, `with`), and unwinds exceptions.
  *
- * Executing a statement returns an enum flow: the next statement follows, or the block ends by `return`, `break` or
- * `continue`. Exceptions unwind by longjmp to the innermost handler: a `try`, a `with`, the top level, or a C function
- * that handles exceptions (such as hasattr). The C functions that longjmp skips own only arena memory, so nothing
- * leaks. In a kernel, eval_block passes each statement to kernel.c. Expressions are in expr.c, calls and definitions in
- * call.c. */
+ * Executing a statement returns an enum flow: the next statement follows, or the block ends by `return`,
+ * `break` or `continue`. Exceptions unwind by longjmp to the innermost handler: a `try`, a `with`, the top
+ * level, or a C function that handles exceptions (such as hasattr). longjmp skips only C functions whose
+ * memory is in the arena, so nothing leaks. In a kernel, eval_block passes each statement to kernel.c.
+ * Expressions are in expr.c, calls and definitions in call.c. */
 #include "frontend/python/python.h"
 
 #include <string.h>

@@ -119,9 +119,9 @@ static void drop_zeros(struct text *t)
     t->len -= mantissa - end;
 }
 
-/* Formats x as the presentation type `g` does. If `point` is true, formats as a specification without a type
- * does: 3 becomes 3.0, and scientific notation is used for numbers of at least `precision` digits before the
- * point, instead of `precision` + 1. */
+/* Formats x as the presentation type `g` does. If `point` is true, formats x as a specification without a
+ * type does: 3 becomes 3.0, and scientific notation begins at `precision` digits before the point, not at
+ * `precision` + 1 digits. */
 static void general(struct text *t, double x, int precision, bool alternate, bool point)
 {
     if (precision == 0)

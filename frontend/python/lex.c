@@ -130,7 +130,7 @@ static bool is_letter(uint32_t c)
     return true;
 }
 
-/* Returns the length of the character at offset i if it can be in a name, else 0. */
+/* Returns the length in bytes of the character at offset i if names can contain the character, else 0. */
 static uint32_t name_char(const struct lexer *l, uint32_t i)
 {
     char c = l->s[i];
@@ -732,8 +732,8 @@ static bool begins_statement(const struct lexer *l, uint32_t i)
     }
 }
 
-/* Returns whether the line that ends here has tokens. A line that consists only of a backslash (a line
- * continuation) and of the empty line after it has none. */
+/* Returns whether the logical line that ends here has tokens. It has none if it consists only of a backslash
+ * (a line continuation) and the empty line after the backslash. */
 static bool line_has_tokens(const struct lexer *l)
 {
     enum token_kind last = l->out->all.n > 0 ? l->out->all.at[l->out->all.n - 1].kind : TOK_newline;

@@ -54,8 +54,8 @@ static void fill_sys(struct eval *e, struct obj *m)
     set(e, m, "argv", arguments);
 }
 
-/* Implements time, perf_counter and similar functions. The row's data is the letter of the clock, and behind it "n" if
- * the result is in nanoseconds. */
+/* Implements time, perf_counter and similar functions. The row's data is the letter of the clock, followed by
+ * "n" if the result is in nanoseconds. */
 static struct obj *clock_now(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)args;

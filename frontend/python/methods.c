@@ -109,8 +109,9 @@ int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const 
     return is_found ? i : -1;
 }
 
-/* Converts two character indices in the str x, each of which may be NULL or None, to the range of bytes from
- * *from to *to. Returns false if the first index is past the end. */
+/* Converts the character indices `start` and `end` in the str x to the byte offsets *from and *to. NULL or
+ * None stands for 0 in `start`, and for the length of x in `end`. Returns false if `start` is past the end of
+ * x. */
 static bool byte_range(struct eval *e, struct obj *x, struct obj *start, struct obj *end, struct loc at,
                        int64_t *from, int64_t *to)
 {
@@ -123,8 +124,8 @@ static bool byte_range(struct eval *e, struct obj *x, struct obj *start, struct 
     return !is_past;
 }
 
-/* Implements find, rfind, index and rindex. The `data` of the method's table row is "f", "rf", "i" or "ri": r searches
- * from the right, and i raises a ValueError if the substring does not occur. */
+/* Implements find, rfind, index and rindex. The `data` of the method's table row is "f", "rf", "i" or "ri".
+ * The letter r means a search from the right, and i means a ValueError if the substring does not occur. */
 static struct obj *find_in(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc), *part = arg_str(e, args[1], call->loc);
@@ -187,7 +188,7 @@ static bool has_char(const char *chars, size_t nchars, const char *s, size_t n)
     return false;
 }
 
-/* Returns the first byte of the last character of s[from..to). */
+/* Returns the byte offset at which the last character of s[from, to) begins. */
 static size_t last_char(const char *s, size_t from, size_t to)
 {
     size_t i = to - 1;

@@ -4,9 +4,9 @@
  *
  *   NODE(kind, member, fields)
  *
- *   kind     AST_kind, and the word in the dump
+ *   kind     the enumerator is AST_kind; ast_print prints the kind
  *   member   n->member.field; differs from the kind if that word is a keyword of C or C++, or a macro of C
- *   fields   in source order, which is also the order of the dump:
+ *   fields   in source order, which is also the order in which ast_print prints them:
  *     EXPR(x)   a node, NULL where the source has none      LIST(x)   nodes, in order
  *     BODY(x)   statements, in order (empty: no such part)  NAME(x)   an interned name, and its place x_loc; may be NULL
  *     OPER(x)   an operator, and its place x_loc            FLAG(x)   bool

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* operator.c: evaluates operators on concrete values as Python does, with three exceptions: ints have 128
- * bits, there are no complex numbers, and the last bit of the float `a / b` may differ from Python's if a and
- * b are large ints.
+ * bits, there are no complex numbers, and the last bit of the float `a / b` may differ from Python's if a or
+ * b is an int above 2^53 in magnitude.
  *
  * The evaluation depends on the kinds of the operands, which are checked in this order. If an operand is an
  * obj_error, the result is obj_error. If an operand is a tensor, promote.c traces the operator, except `is`,
@@ -67,7 +67,7 @@ static struct obj *int_shift(struct eval *e, enum oper op, wide a, wide count, s
 }
 
 /* Returns the float a / b. If neither a nor b exceeds 2^53 in magnitude, the float is correctly rounded, as
- * in Python. Otherwise, it is rounded twice, to long double and then to double. */
+ * in Python. Otherwise, a, b and the quotient are rounded to long double, and then the quotient to double. */
 static struct obj *int_true_div(struct eval *e, wide a, wide b)
 {
     const wide exact = (wide)1 << DBL_MANT_DIG;
@@ -444,8 +444,8 @@ static bool order_holds(enum oper op, int order)
     return op == OPER_lt ? order < 0 : op == OPER_le ? order <= 0 : op == OPER_gt ? order > 0 : order >= 0;
 }
 
-/* Compares two sequences by the first two items at the same index that differ. If there are none, compares
- * the lengths. */
+/* Compares two sequences by their items at the first index at which the items differ. If there is no such
+ * index, compares the lengths. */
 static struct obj *sequence_order(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     for (int i = 0; i < a->seq.n && i < b->seq.n; i++)

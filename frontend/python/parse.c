@@ -236,8 +236,9 @@ struct ast_list parse_list(struct parser *p, const ast_vec *v)
 /* -- recovery after errors -- */
 
 /* Skips the rest of the line with the error, up to the first token of the next line. If the error is a
- * missing block, the parser is already at this token, and the function skips nothing. Exception: if this
- * token has the kind `error`, the function skips its line too. Tokens before `start` are ignored. */
+ * missing block, the parser is already at this first token. The function then skips nothing, unless the token
+ * has the kind `error`: then it skips the token's line. `start` is a token of the statement or clause with
+ * the error; line ends before `start` do not count. */
 static void skip_line(struct parser *p, const struct token *start)
 {
     enum token_kind before = p->t > start ? p->t[-1].kind : TOK_end;

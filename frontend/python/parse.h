@@ -63,7 +63,8 @@ void parse_enter(struct parser *p);
 
 struct loc parse_loc(const struct parser *p, const struct token *t);
 const char *parse_intern(struct parser *p, const struct token *t);
-/* Parses NAME. If the next token is not a name, reports an error in which `what` describes the expected name. */
+/* Parses NAME, and sets *at to the name's location. If the next token is not a name, reports an error in
+ * which `what` describes the expected name. */
 const char *parse_name(struct parser *p, struct loc *at, const char *what);
 
 /* Makes a node that starts at a token. The caller sets the node's children, and then calls parse_done, which extends

@@ -733,8 +733,8 @@ static struct ast *decorated(struct parser *p)
     }
 }
 
-/* Reports a clause, such as `else`, that does not follow a statement with such a clause. Usually, wrong
- * indentation has ended that statement too early. */
+/* Reports a clause, such as `else`, that does not follow a statement to which it can belong. Usually, wrong
+ * indentation has ended this statement too early. */
 static _Noreturn void stray_clause(struct parser *p)
 {
     const char *whose = next_is(p, TOK_elif)   ? "'if'"

@@ -347,8 +347,9 @@ static struct obj *divmod(struct eval *e, struct obj **args, const struct args *
     return obj_pair(e, quotient, eval_binary(e, OPER_mod, args[0], args[1], call->loc));
 }
 
-/* Returns the integer whose product with a is 1 modulo m; 0 if a and m have a common divisor (extended Euclid: each
- * remainder is a * factor modulo m). m is not the least integer, so -m exists. */
+/* Returns an integer whose product with a is 1 modulo m; 0 if a and m have a common divisor above 1, or if m
+ * is 1 or -1. The loop is the extended Euclidean algorithm: `rest` always equals a * factor modulo m. The
+ * caller ensures that |a| < |m|, and that m is not the least integer, so that -m exists. */
 static wide inverse(wide a, wide m)
 {
     wide modulus = m < 0 ? -m : m, last = modulus, rest = a < 0 ? a + modulus : a, last_factor = 0,

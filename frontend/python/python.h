@@ -63,7 +63,7 @@ struct obj *int_from_double(struct eval *e, double f, struct loc at); /* rounds 
 /* Returns the int i; raises OverflowError if `overflow` is true, which means that the computation of i
  * overflowed. */
 struct obj *int_checked(struct eval *e, bool overflow, wide i, struct loc at);
-/* Returns a < b for any two objects. */
+/* Returns a < b; raises TypeError if the objects have no order. */
 bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at);
 /* Returns the result of a op= b. As in Python, some operators change a itself if it is a list, dict or set. An
@@ -102,9 +102,10 @@ struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e
 /* Searches the class and its bases for an interned name. Returns NULL if none of them defines the name. */
 struct obj *class_find(const struct obj *class, const char *name);
 bool class_is_a(const struct obj *class, const struct obj *base);
-/* Returns the value of the attribute x.name, where `found` is the object that the class has under this name.
- * If x is an instance, `self` is x: a function becomes a method bound to `self`, and a property's getter is
- * called. If x is the class itself, `self` is NULL. */
+/* Returns the value of an attribute that is defined in a class: `found` is the object that the class stores
+ * under the attribute's name. If the program reads the attribute of an instance, `self` is the instance: a
+ * function becomes a method bound to `self`, and a property's getter is called. If it reads the attribute of
+ * the class, `self` is NULL. */
 struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, struct obj *class, struct loc at);
 struct obj *class_call(struct eval *e, struct obj *class, const struct args *args); /* creates an instance */
 /* Calls x.name(args) if x's class has the method `name`, else returns NULL. */
@@ -123,10 +124,10 @@ void exceptions_define(struct eval *e); /* adds Python's exception classes to th
  * instance. */
 struct obj *exception_value(struct eval *e, struct exception *x);
 const char *exception_message(struct eval *e, const struct exception *x);
-struct obj *builtin_class(struct eval *e, const char *name); /* returns a class such as "ValueError" */
+struct obj *builtin_class(struct eval *e, const char *name); /* such as "ValueError"; NULL if absent */
 extern const struct native_class native_property, native_static, native_classmethod;
-/* Makes `names` the fields of a class, which is a named tuple (is_tuple) or a dataclass. Instances are then
- * constructed, compared and printed by their fields. */
+/* Makes the class a named tuple (if is_tuple is true) or a dataclass with the fields `names`. Instances are
+ * then constructed, compared and printed by their fields. */
 void class_set_fields(struct eval *e, struct obj *class, struct obj *names, bool is_tuple);
 /* Returns the names of the class's fields as a tuple; NULL if the class has no fields. Sets *is_tuple to
  * whether the class is a named tuple. */
@@ -206,8 +207,8 @@ struct obj *instance_names(struct eval *e, struct obj *x); /* instance.c: return
 int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* returns the value of an int argument */
 struct obj *arg_str(struct eval *e, struct obj *x, struct loc at);     /* returns x, which must be a str */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* returns type(x) */
-/* Searches s[from, to) for `part`, from the left or from the right. Returns the position of the first match; -1 if
- * there is none. */
+/* Searches the bytes s[from, to) for `part`. Returns the byte offset of the first match, or of the last match
+ * if from_right is true; -1 if there is none. */
 int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const struct obj *part, bool from_right);
 struct obj *seq_reverse(struct obj *x);                                 /* reverses a list in place, and returns it */
 /* Returns a method of str, list, dict, ...; NULL if there is none. */

@@ -81,7 +81,7 @@ struct function {
     const struct ast *def;      /* the node of the def or lambda */
     struct scope *closure;      /* the scope that contains the definition */
     const struct source *src;
-    struct obj **defaults;      /* default value of each parameter; NULL if it has none */
+    struct obj **defaults;      /* the default value of each parameter; NULL for a parameter without one */
     struct scope *attributes;   /* attributes that the program sets by f.x = 1; or NULL */
     /* The function contains yield. A call runs the function to its end, and returns an iterator over the yielded
      * values. */
@@ -127,10 +127,11 @@ struct builtin {
 typedef struct obj *native_operator(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected,
                                     struct loc at);
 
-/* The operations of a class of native objects. A member may be NULL. If `str` is NULL, an object prints as the name of
- * its class. If `compare` is NULL, an object equals only itself. If `truth` is NULL, an object is true unless its
- * length is 0. If `leave` is NULL, leaving a `with` block calls nothing. If any other member is NULL, its operation
- * raises an exception, such as "'torch.Tensor' object is not callable". */
+/* The operations of a class of native objects. A member may be NULL. If `str` is NULL, an object prints as
+ * <NAME object>, with the name of its class. If `compare` is NULL, an object equals only itself. If `truth`
+ * is NULL, an object is true unless its length is 0. If `leave` is NULL, leaving a `with` block calls
+ * nothing. If any other member is NULL, its operation raises an exception, such as "'torch.Tensor' object is
+ * not callable". */
 struct native_class {
     const char *name; /* name for messages: "torch.Tensor" */
     /* Returns an attribute; NULL if there is no such attribute. */
@@ -175,7 +176,7 @@ struct obj {
             int64_t start, stop, step;
         } range;
         struct {
-            struct obj *start, *stop, *step; /* the parts of a slice; obj_none if absent */
+            struct obj *start, *stop, *step; /* the parts of a slice; obj_none or NULL if absent */
         } slice;
         struct function *function;
         struct jit *jit;

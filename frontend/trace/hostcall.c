@@ -67,8 +67,8 @@ static void collect(struct eval *e, const struct obj *x, struct value_list *out)
     }
 }
 
-/* A cursor over the current values of a host_call's operands. `collect` has appended the operands in the same
- * order. */
+/* A cursor over the current values of a host_call's operands. `rebuild` reads the operands in the order in
+ * which `collect` appended them. */
 struct reader {
     struct eval *e;
     const char *const *next;
@@ -104,9 +104,9 @@ static struct obj *rebuild_text(struct reader *r, const struct deferred *d, stru
     return obj_text(r->e, &out);
 }
 
-/* Returns a copy of x in which each IR value is replaced by its current value. If x is an item of a tuple or list
- * (`inside`), converts a scalar to a Python number, because functions like print_if(text, '=0', [pid]) compare such
- * items with numbers. */
+/* Returns a copy of x in which each IR value is replaced by its current value, as a tile. A scalar becomes a
+ * Python number instead, unless it is a pointer, if it is the variable of a loop, or an item of a tuple or
+ * list (`inside`): functions like print_if(text, '=0', [pid]) compare such items with numbers. */
 static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
 {
     if (x->kind == OBJ_tensor)
@@ -133,7 +133,7 @@ static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
 
 /* -- sites -- */
 
-/* Adds the variables of a function to the site. */
+/* Adds the variables of a function to the site, and their IR values to `values`. */
 static void add_names(struct eval *e, const struct scope *s, struct host_site *site,
                       struct value_list *values)
 {
@@ -277,8 +277,8 @@ static enum site_kind conversion_of(const struct obj *callee, const struct args 
                                         : SITE_call;
 }
 
-/* Returns whether the call is one that the host executes. trace_call_host makes an exception for plain
- * functions that are traceable. */
+/* Returns whether the host executes the call. Also returns true for calls of plain functions that
+ * trace_call_host then traces instead (is_traceable). */
 static bool is_for_host(struct eval *e, const struct obj *callee, const struct args *args)
 {
     if (callee->kind == OBJ_function)
@@ -513,8 +513,8 @@ void host_site_run(struct eval *e, const struct host_site *site, const char *con
     memcpy(result, &bits, 4);
 }
 
-/* Returns the number of IR values in the call's arguments. They are the op's first operands; the IR values of
- * the variables follow. */
+/* Returns the number of IR values in the call's arguments. These values are the op's first operands; the IR
+ * values of the variables follow. */
 static int count_arguments(struct eval *e, const struct host_site *site)
 {
     struct value_list values = {0};

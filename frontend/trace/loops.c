@@ -72,7 +72,9 @@ struct loop {
     struct snapshot before;
     /* assigned: the names that the body assigns. forced: the names that need another type before the loop */
     struct names assigned, forced;
-    VEC(struct obj *) like; /* like.at[i] has the type that forced.at[i] needs; NULL: any type of tensor */
+    /* like.at[i] has the type that forced.at[i] needs; NULL: the value of this name before the loop is a
+     * constant, which becomes a tensor */
+    VEC(struct obj *) like;
     VEC(struct carried) carried;
     struct value_list init, next; /* values before the loop, and after an iteration */
     VEC(struct obj *) after;      /* objects after an iteration, in the order of `carried` */
@@ -135,8 +137,8 @@ static void report_type(struct eval *e, const struct loop *l, const char *name, 
     diag_hint(e->diag, ERR_hint_loop_type);
 }
 
-/* Records how the next trace of the body begins: the name has the type of `like`; if `like` is NULL, the
- * constant that is the name's value becomes a tensor. */
+/* Records that the name needs another type before the loop when the body is traced again: the type of `like`,
+ * or, if `like` is NULL, any tensor type instead of the constant that the name has now. */
 static void force(struct eval *e, struct loop *l, const char *name, struct obj *like)
 {
     VEC_PUSH(e->arena, &l->forced.list, name);
@@ -163,9 +165,11 @@ static struct obj *settle(struct eval *e, struct loop *l, const char *name, stru
     return obj_error;
 }
 
-/* Handles a name that the body changed although the loop does not carry the name. If the name's value before
- * the loop is a number but not a constexpr, records that it becomes a tensor, and returns true: the body must
- * be traced again. Otherwise, reports an error if the body assigns to the name, and returns false. */
+/* Handles a name that the body changed although the loop does not carry the name. `old` and `now` are its
+ * objects before and after an iteration. If the body assigns to the name and `old` is a number but not a
+ * constexpr, records that the number becomes a tensor, and returns true: the body must be traced again. In
+ * all other cases, returns false, and reports an error if the body assigns to the name. The variable of a
+ * `for` and values after errors are ignored. */
 static bool changed_constant(struct eval *e, struct loop *l, const char *name, struct obj *old,
                              struct obj *now)
 {
@@ -181,8 +185,8 @@ static bool changed_constant(struct eval *e, struct loop *l, const char *name, s
 }
 
 /* Compares the values of all names after an iteration with `inside`, the values before the iteration.
- * Converts the value of each carried name to the type that it had before the iteration, and reports an error
- * if that is impossible. Sets l->next and l->after. Returns true if the body must be traced again. */
+ * Converts the value of each carried name to the type that the name had before the iteration, and reports an
+ * error if that is impossible. Sets l->next and l->after. Returns true if the body must be traced again. */
 static bool leave(struct eval *e, struct loop *l, struct block *b, const struct snapshot *inside)
 {
     bool again = false;
@@ -224,9 +228,9 @@ static void run_body(struct eval *e, struct loop *l, struct block *b)
     e->trace = outer;
 }
 
-/* Sets kept[i] to whether an iteration changes carried value i. If it does not, removes the block argument of
- * this value from the body b, and from the block of the `while` condition, if there is one. In b, the
- * arguments of carried values begin at index `first`. Returns the values that the body yields for the
+/* Sets kept[i] to whether an iteration changes carried value i. If kept[i] is false, removes the block
+ * argument of this value from the body b, and from the block of the `while` condition, if there is one. In b,
+ * the arguments of carried values begin at index `first`. Returns the values that the body yields for the
  * remaining arguments. */
 static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct block *b,
                                         struct block *condition, int first, bool *kept)

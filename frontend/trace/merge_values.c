@@ -339,9 +339,10 @@ void report_return_in_loop(struct eval *e, const struct ast *stmt)
     diag_hint(e->diag, ERR_hint_return_in_loop);
 }
 
-/* x[0] and x[1] are the values of a name after the two branches, and `old` is its value before the `if`.
- * Converts x[0] and x[1] to one type, and returns an object of this type. Returns NULL if the name does not
- * exist after the `if`. Returns obj_error after an error, which it reports. */
+/* x[0] and x[1] are the values of a name after the two branches, and `old` is its value before the `if`; a
+ * value is NULL if the name does not exist there. Converts x[0] and x[1] to one type, and returns an object
+ * of this type. Returns NULL if the name does not exist after the `if`. Returns `old` unchanged if it is
+ * neither a number, a tensor nor a tuple. Returns obj_error after an error, which it reports. */
 static struct obj *merge_name(struct eval *e, const char *name, struct obj *old, struct obj **x,
                               const struct branch *br, struct loc at)
 {
@@ -399,8 +400,8 @@ static void add_placeholder(struct eval *e, const struct branch *br, struct obj 
     }
 }
 
-/* The names that get a value from the `if`. index[k] is the name's entry in the scope; like[k] is an object
- * of the value's type. */
+/* The names that get a value from the `if`. index[k] is the index of name k in the scope's map; like[k] is an
+ * object of the value's type. */
 struct merged {
     VEC(int) index;
     VEC(struct obj *) like;
@@ -432,8 +433,8 @@ static void merge_names(struct eval *e, struct scope *s, const struct snapshot *
     }
 }
 
-/* Binds the names of j to their values after the `if`, which are the results of op o from number `first`
- * on. */
+/* Binds the names of j to their values after the `if`. These values are the results of op o from index
+ * `first` on. */
 static void bind_results(struct eval *e, struct scope *s, const struct merged *j, struct op *o, int first)
 {
     struct value **results = NEW_ARRAY(e->arena, o->nresults, struct value *);

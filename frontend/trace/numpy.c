@@ -69,7 +69,7 @@ struct format {
     bool repr, summary, is_float, exponent;
     int left, right, exponent_digits; /* widths left and right of the decimal point, and of the exponent */
     int width;                        /* width of an integer or bool */
-    double least, most;               /* smallest and largest |x| of the shown numbers that are not 0 */
+    double least, most;               /* smallest and largest |x| of the shown numbers, except 0, nan, inf */
 };
 
 static double number(const struct tile *t, int64_t i)

@@ -359,9 +359,9 @@ static struct obj *constant_of(struct obj *x)
     return x && x->kind == OBJ_int ? x : NULL;
 }
 
-/* Computes an operator on two int constants, so that the result is a known constant too. As in Triton 1.0,
- * programs can then use a variable where a constant is needed, if the variable holds a constant or the result
- * of an operator on such variables. Returns NULL if the operator must be traced: if an operand is not an int
+/* Computes an operator on two int constants, so that the result is a known constant too. As in Triton 1.0, a
+ * program can thus use the result of operators on constants where Triton's language requires a constant, even
+ * if no constexpr is involved. Returns NULL if the operator must be traced: if an operand is not an int
  * constant, if the result does not fit type t, for shifts, and for quotients and remainders with a negative
  * dividend or a divisor below 1. */
 static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj *b, const struct lang_type *t,

@@ -101,8 +101,8 @@ static struct obj *library_name(struct eval *e, struct scope *s, const char *nam
     return find_language(e, name);
 }
 
-/* Adds a note to the error "name is not defined". The note shows one of these: the branch or loop at whose end the
- * name ceased to exist, the name in triton.language, or a similar name. */
+/* Adds a note to the error "name is not defined", if it finds one of the following: the branch or loop at
+ * whose end the name ceased to exist, the name in triton.language, or a similar name. */
 static void explain_missing(struct eval *e, struct scope *s, const char *name)
 {
     void **lost = map_get_ptr(e->trace->lost, name);
@@ -127,8 +127,9 @@ static bool is_local(const struct eval *e, const struct scope *s, const char *na
     return false;
 }
 
-/* Returns whether x, the value of a global variable, is plain data. Kernels must not use such a variable, because a
- * compiled kernel would keep the value even if the program later assigns another value to the variable. */
+/* Returns whether x, the value of a global variable, is plain data: a number, text, container, range or slice
+ * that is not a constexpr. Kernels must not use such a variable, because a compiled kernel would keep the
+ * value even if the program later assigns another value to the variable. */
 static bool is_plain_data(const struct obj *x)
 {
     return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;

@@ -39,7 +39,7 @@ struct trace {
     struct module *module;
     struct spec *spec;
     const struct scope *scope; /* the scope of the statement being traced */
-    struct loc statement;      /* the location of the latest call that is a statement; its result is not used */
+    struct loc statement;      /* the location of the latest call that is a whole statement (hostcall.c) */
     struct block *block;       /* the block to which new ops are appended */
     const struct trace_frame *frame;
     /* The frame of the caller, if a call is traced only to find whether it has errors (is_traceable in
@@ -50,9 +50,9 @@ struct trace {
     bool in_region;
     struct pending *pending;   /* the open `if`s, innermost first */
     struct map *masked_loads;  /* the set of loads that the user wrote with a mask and without `other` */
-    struct map *lost;          /* maps names that are no longer defined to struct lost */
-    /* The location of all ops and errors while a function of the prelude is inlined. In all other code, its
-     * line is 0. */
+    struct map *lost;          /* maps each name that is no longer defined to its struct lost */
+    /* The location of all ops and errors while a function of the prelude is inlined. The line of `place` is 0
+     * in all other code. */
     struct loc place;
     bool is_shown;             /* the code being traced is an expression of the debugger, which may index tiles: x[0] */
     struct builder builder;    /* the builder that trace_builder returns */
@@ -108,8 +108,8 @@ bool same_type(struct eval *e, const struct obj *a, const struct obj *b);
 /* Returns whether a and b would have equal types if all sizes, strides and offsets of block pointers and descriptors in
  * them were converted to 64-bit integers. */
 bool types_agree(struct eval *e, const struct obj *a, const struct obj *b);
-/* If types_agree(x, with), returns a copy of x in which a size, stride or offset has 64 bits if its type
- * differs between x and `with`; appends the casts to block b. Otherwise, returns x. */
+/* If types_agree(x, with), returns a copy of x. In the copy, each size, stride and offset whose type differs
+ * between x and `with` is converted to 64 bits; the casts are appended to block b. Otherwise, returns x. */
 struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at);
 /* Returns the type of x for messages: "fp32", "<[64], fp32>", "tuple(...)". */
 const char *type_text(struct eval *e, const struct obj *x);
@@ -131,8 +131,9 @@ struct loc place_of_assignment(const struct ast_list *body, const char *name, st
 struct obj *merge_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at);
 
 /* -- region.c -- */
-/* Returns the reduction or scan o if its region contains no assertions. Otherwise, replaces o by an op that also yields
- * the number of the assertion that failed, builds assertions after the new op, and returns the new op. */
+/* o is a reduction or scan. Returns o if its region contains no assertions. Otherwise, replaces o by an op
+ * with an additional result, the number of an assertion that failed (0 if none failed). Builds assertions of
+ * this result after the new op, and returns the new op. */
 struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at);
 /* Applies fn, a function of n scalars, to the elements of the n blocks x, which have one shape. Each call of fn gets
  * the n elements with equal indices. Returns a tuple of blocks of this shape, one for each value that fn returns;

@@ -5,8 +5,8 @@
  *     x = tl.load(X + i, mask=i < n)        where the mask is False, x is undefined;
  *     s = tl.sum(x, axis=0)                 the sum includes undefined elements: a warning
  *
- *     s = tl.sum(tl.where(i < n, x, 0.0))   no warning: a select by a varying condition is assumed to replace x,
- *     tl.store(Y + i, x, mask=i < n)        and stores under a mask are ignored
+ *     s = tl.sum(tl.where(i < n, x, 0.0))   no warning: the analysis assumes that a select by a varying
+ *     tl.store(Y + i, x, mask=i < n)        condition replaces undefined elements, and ignores masked stores
  *
  * A forward dataflow analysis, iterated over loops to a fixpoint, computes for each tile the dimensions in which the
  * tile mixes defined and undefined elements. This means that of two elements whose indices differ only in such a

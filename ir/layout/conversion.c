@@ -25,11 +25,11 @@
  *   - each lane fills one register: C is a complement of U;
  *   - each source lane offers one register: if M maps a place in C to lane 0, M must map it to register 0
  *     too. So C may intersect W only in K.
- * find_round chooses the sum of K and a complement of U + K that has only zero in common with W. Such a
+ * As C, find_round chooses the sum of K and a complement of U + K that has only zero in common with W. This
  * complement exists unless the dimension of W is larger than the dimension of U + K. In that case one lane
  * holds more different elements of the result than there are rounds, but a lane can offer only one element in
- * each round. If several lanes of A hold an element, M prefers a source lane near the destination lane: an
- * input bit of a lane that has the same vector in A and B stays unchanged.
+ * each round. If several lanes of A hold an element, M prefers a source lane near the destination lane: a
+ * lane bit that has the same vector in A and B stays unchanged.
  *
  * The cost estimate counts issue slots of a warp. A round costs one slot for the shuffle, plus selects if the
  * register that a lane offers or fills depends on the lane. A conversion through shared memory costs a store
@@ -56,7 +56,8 @@ static uint32_t lane_part(const struct places *p, uint32_t place)
     return place >> p->reg_bits;
 }
 
-/* The map M: bit i of B's place (registers, lanes, warps) contributes of[i] to the place in A, by XOR. */
+/* The map M: bit i of a place of B (register bits lowest, then lane bits, then warp bits) adds of[i], by XOR,
+ * to the place of A. */
 struct moves {
     struct places from, to;
     int nwarp; /* number of input bits for warps and CTAs */
@@ -91,8 +92,8 @@ static bool find_moves(struct moves *m, const struct layout *from, const struct 
     return true;
 }
 
-/* Computes the subspace of those places of B that M maps to places with zeros in all bits of `mask`. Leaves
- * out places with a replicated register bit. */
+/* Computes the subspace of the places of B that M maps to places with zeros in all bits of `mask`. Leaves out
+ * places in which a replicated register bit is 1. */
 static void kernel(struct basis *out, const struct moves *m, uint32_t mask)
 {
     struct span images = {0};
@@ -167,8 +168,8 @@ static bool find_offers(struct span *offer, const struct moves *m, const uint32_
     return true;
 }
 
-/* Returns the step that changes (by XOR) the source place by `place`, and the number of the filled register
- * by `put`. */
+/* Returns the step whose XOR into a round changes the source place by `place`, and the number of the filled
+ * register by `put`. */
 static struct shuffle_step step_for(const struct moves *m, const struct span *offer, uint32_t place,
                                     uint32_t put)
 {

@@ -18,14 +18,14 @@
  *
  *     reg[(0,1)] lane[(0,2) (1,0)] warp[(2,0)]       or, as coordinates,      reg[1] lane[2 4] warp[8]
  *
- * Register 1 of lane 3 = 11b of warp 1 holds coordinate 1 ^ 2 ^ 4 ^ 8 = 15, which is (3,3), as the table shows.
- * In this example no two vectors have a bit in common, so XOR equals addition. But XOR can also describe
- * swizzles, which addition cannot:
+ * Register 1 of lane 3 (11 in binary) of warp 1 holds coordinate 1 ^ 2 ^ 4 ^ 8 = 15, which is (3,3), as the
+ * table shows. In this example no two vectors have a bit in common, so XOR equals addition. But XOR can also
+ * describe swizzles, which addition cannot:
  *
  *     row 0    0 1 2 3       offsets in shared memory of a 4x4 tile, XOR-swizzled: row r stores column c at c ^ r.
  *     row 1    5 4 7 6       As a layout: offset[(0,1) (0,2) (1,1) (2,2)]. Offset 4 holds coordinate (1,1), as 100b
  *     row 2   10 11 8 9      picks the third vector. With 4 banks (offset mod 4), the four elements of each row are in
- *     row 3   15 14 13 12    four banks, and so are the four of each column.
+ *     row 3   15 14 13 12    four banks, and so are the four elements of each column.
  *
  * A layout maps the place to the coordinate, and not the coordinate to the place, because a place holds one
  * element, but an element may be in several places. Example: a row of 4 elements in 2 warps of 4 lanes:
@@ -37,13 +37,15 @@
  *
  * With layouts as linear maps, every question about layouts is linear algebra on about twenty bit vectors:
  *
- *   - transpose, reshape and expand_dims permute bits of the coordinate. A reduction drops the bits of a dimension.
- *     Vectors that had only these bits become zero: places that differ only in such an input bit then hold
- *     the same element. A broadcast adds such bits. These changes of the layout move no data.
+ *   - transpose, reshape and expand_dims permute bits of the coordinate. A reduction drops a dimension's bits
+ *     from all vectors. A vector that had only bits of this dimension becomes zero: places that differ only
+ *     in this vector's input bit then hold the same element. A broadcast is the reverse: it adds a
+ *     dimension's bits to the vectors. None of these ops moves data when its layout changes in this way.
  *   - a conversion from A to B is a division: the element at place x of A is at place B^-1(A(x)) of B, and
  *     B^-1 A is a matrix too. If this matrix keeps lane and warp, the conversion renames registers; if it
  *     keeps only the warp, the conversion shuffles; else the conversion goes through shared memory.
- *   - a vector access of 4 elements needs four neighbours in one thread: two register vectors that are 1 and 2.
+ *   - a vector access of 4 elements needs four neighbours in one thread: two register bits whose vectors
+ *     are 1 and 2.
  *   - lanes that access shared memory together hit different banks if the bank bits of their address vectors are
  *     linearly independent: the rank of a matrix counts the bank conflicts (shared.c). */
 #include "ir/layout/layout.h"
@@ -85,16 +87,17 @@ static int dim_first_bit(const struct layout *l, int d)
     return first;
 }
 
-/* The state of layout_blocked, which assigns coordinate bits to input bits, dimension by dimension in
- * `order`. used[d] counts the bits of dimension d that are already assigned. */
+/* The state of layout_blocked, which assigns coordinate bits to input bits, one dimension after the other, in
+ * the sequence `order`. used[d] counts the bits of dimension d that are already assigned. */
 struct dealer {
     struct layout *l;
     const int *order;
     int used[RANK_MAX];
 };
 
-/* Assigns coordinate bits to n new input bits of a kind, as long as bits remain; at most log2(most[d]) bits
- * of dimension d, unless `most` is NULL. Returns how many of the n input bits got no coordinate bit. */
+/* Adds up to n input bits of a kind, and assigns one coordinate bit to each, as long as unassigned coordinate
+ * bits remain. Unless `most` is NULL, assigns only the lowest log2(most[d]) bits of each dimension d. Returns
+ * how many of the n input bits got no coordinate bit, and so were not added. */
 static int deal(struct dealer *x, enum in kind, int n, const int *most)
 {
     for (int k = 0; k < x->l->rank; k++) {
@@ -182,9 +185,9 @@ bool layout_equal(const struct layout *a, const struct layout *b)
            memcmp(a->basis, b->basis, (size_t)count_bits(a) * sizeof a->basis[0]) == 0;
 }
 
-/* Sets *s to the span of all vectors of l; the combo (span.h) of each vector is its input bit. span_add adds
- * no vector that depends linearly on earlier vectors, so no combo contains a replicated input bit. Hence
- * every place that span_reduce finds is the owner of its element. */
+/* Sets *s to the span of all vectors of l; the combo (span.h) of each vector is the word in which only the
+ * vector's input bit is set. span_add adds no vector that depends linearly on earlier vectors, so no combo
+ * contains a replicated input bit. Hence every place that span_reduce finds is the owner of its element. */
 static void span_of_layout(const struct layout *l, struct span *s)
 {
     *s = (struct span){0};
@@ -367,8 +370,8 @@ static void print_vector(const struct layout *l, uint32_t v, struct text *t)
     text_char(t, ')');
 }
 
-/* Prints the flip only if it is not zero, or if the layout has no vectors: then the parser learns the rank
- * from the flip. */
+/* Prints the flip only if it is not zero, or if the layout has no vectors, because the parser then learns the
+ * rank from the flip. */
 void layout_print(const struct layout *l, struct text *t)
 {
     const char *space = "";

@@ -15,8 +15,8 @@
  * The map is surjective: every element is in at least one place. A place is a register of a thread, or an
  * offset. A register holds one element here; codegen may pack the elements of several registers into one
  * 32-bit register. An input bit is called replicated if its basis vector is zero or depends linearly on
- * earlier vectors: every element is then in several places. The owner of an element is the place, among
- * these, with zeros in all replicated bits. */
+ * earlier vectors: every element is then in several places. The owner of an element is the one of its places
+ * that has zeros in all replicated bits. */
 #ifndef NESO_IR_LAYOUT_H
 #define NESO_IR_LAYOUT_H
 
@@ -59,8 +59,8 @@ void layout_add(struct layout *l, enum in kind, uint32_t vector);
 /* Spreads a tile over registers, lanes and warps so that accesses coalesce. `order` lists the dimensions, the
  * fastest first. A thread holds elems_per_thread[d] neighbouring elements of dimension d in registers. The
  * lanes, and then the warps, divide the rest of the tile, dimension by dimension in `order`. If elements
- * remain, each thread holds more registers. If the tile has too few elements, the excess lanes or warps
- * replicate elements. */
+ * remain then, they are held in further registers of the threads. If the tile has too few elements, the
+ * excess lanes or warps replicate elements. */
 void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread,
                     const int *order, int num_warps);
 
@@ -75,18 +75,18 @@ uint32_t layout_apply_offset(const struct layout *l, uint32_t offset);
 void layout_split_coord(const struct layout *l, uint32_t coord, int *index);
 bool layout_equal(const struct layout *a, const struct layout *b);
 bool layout_is_surjective(const struct layout *l);
-/* Returns the mask of the replicated input bits of a kind: their vectors are zero or depend linearly on vectors
- * of lower bits (registers come before lanes, lanes before warps, warps before CTAs). The owner has zeros in
- * these bits. */
+/* Returns the mask of the replicated input bits of a kind: their vectors are zero or depend linearly on
+ * vectors of lower bits (register bits count as lower than lane bits, lane bits as lower than warp bits, warp
+ * bits as lower than CTA bits). The owner of an element has zeros in these bits. */
 uint32_t layout_free_bits(const struct layout *l, enum in kind);
 
-/* -- shape ops: these functions compute the result's layout; each register keeps its element. *out must be another
- * layout than *l, except in layout_squash and layout_drop_free_regs -- */
+/* -- shape ops: these functions compute the result's layout; each register keeps its element. out and l must
+ * be different pointers, except in layout_squash and layout_drop_free_regs -- */
 void layout_reshape(struct layout *out, const struct layout *l, int rank, const int *shape);
 void layout_trans(struct layout *out, const struct layout *l, const int *order);
-/* Sets *out to l without dimension `dim`: the layout of a reduction's result. If `drop`, keeps only one of several
- * registers that then hold the same element. Sets reg_of[r] (unless reg_of is NULL) to the register of l that
- * becomes register r of *out. */
+/* Sets *out to l without dimension `dim`: the layout of a reduction's result. If `drop` is true, keeps only
+ * one of several registers of a thread that hold the same element of the result. Sets reg_of[r] (unless
+ * reg_of is NULL) to the register of l that becomes register r of *out. */
 void layout_slice(struct layout *out, const struct layout *l, int dim, bool drop, int *reg_of);
 /* Sets *out to l with a new dimension of size 1 at `dim`. */
 void layout_expand(struct layout *out, const struct layout *l, int dim);
@@ -107,8 +107,8 @@ void layout_part(struct layout *out, const struct layout *l, const int *shape, c
 
 /* -- algebra -- */
 /* The affine map that layout_divide computes: from a place of `from` (all input bits, in the order of
- * from->basis) to the place of `to` that owns the same element. basis[i] is a word of to's input bits, in the
- * order of to->basis. */
+ * from->basis) to the place of `to` that owns the same element. Bit i of the place of `from` adds basis[i],
+ * by XOR, to the place of `to`, whose bits are in the order of to->basis. */
 struct place_map {
     int nin, nout;
     uint64_t basis[LAYOUT_BITS_MAX];
@@ -132,9 +132,9 @@ enum conversion layout_conversion(const struct layout *from, const struct layout
  * of layout `from`, reads the register that lane `source` of its warp offers, and puts the value into
  * register `put` of layout `to`. These three numbers are the XOR of `first`, of round[i] for each bit i that
  * is set in the round's number, and of thread[i] for each bit i that is set in the thread's number (lane,
- * warp, CTA). A round in which each lane is its own source needs no shuffle. The rounds fill only registers
- * of `to` with zeros in all replicated bits. Each other register gets the value of the register that differs
- * from it only in replicated bits. */
+ * warp, CTA). A round in which each lane is its own source needs no shuffle. The rounds fill only those
+ * registers of `to` whose numbers have zeros in all replicated bits. After the rounds, each other register
+ * gets a copy of the filled register that differs from it only in replicated bits. */
 struct shuffle_step {
     uint32_t offer, source, put;
 };
@@ -147,22 +147,23 @@ bool layout_shuffle(struct shuffle *s, const struct layout *from, const struct l
 struct shuffle_step shuffle_at(const struct shuffle *s, uint32_t round, uint32_t thread);
 
 /* -- vectors and shared memory -- */
-/* Returns the number of elements, at most `most`, of the widest vector access that the layout allows. The elements of
- * a vector are consecutive along `dim`, the fastest dimension, and in consecutive registers of a thread. */
+/* Returns the number of elements, at most `most`, of the widest vector access that the layout allows. The
+ * elements of a vector are consecutive along `dim`, the dimension that is contiguous in memory, and in
+ * consecutive registers of a thread. */
 int layout_vector(const struct layout *l, int dim, int most);
 /* Returns the widest vector, in elements and at most `most` (16 or less), with which threads of layout `l` can
- * access shared memory of layout `shared`. The register bits that number the elements of a vector map to the lowest
- * bits of the offset, and are zero in r, the vector's first register. Element i of the vector is in register r ^
- * reg_of[i] (reg_of may be NULL). */
+ * access shared memory of layout `shared`. The register bits that number the elements of a vector map to the
+ * lowest bits of the offset. Let r be the vector's first register, in whose number these bits are zero. Then
+ * element i of the vector is in register r ^ reg_of[i] (reg_of may be NULL). */
 int layout_shared_vector(const struct layout *shared, const struct layout *l, int most, int *reg_of);
-/* layout_wavefronts counts the wavefronts (each accesses 32 banks of 4 bytes at most once) in which one warp
- * accesses all its registers except replicated registers, with `vector` elements per access.
- * layout_wavefronts_least returns this count for accesses without bank conflicts. */
+/* One wavefront accesses each of the 32 banks (of 4 bytes) at most once. layout_wavefronts returns how many
+ * wavefronts one warp needs to store or load all its registers except replicated registers, with `vector`
+ * elements per access. layout_wavefronts_least returns this count for accesses without bank conflicts. */
 int layout_wavefronts(const struct layout *shared, const struct layout *l, int elem_bytes, int vector);
 int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector);
 /* Finds an XOR-swizzled layout of shared memory for the conversion of `from` to `to`. Tries several layouts, and
- * chooses the layout with the fewest wavefronts. If several layouts have the fewest wavefronts, chooses the one with
- * the fewest accesses. */
+ * chooses the layout with the fewest wavefronts. Among layouts with equally many wavefronts, chooses the
+ * layout with the fewest accesses. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to,
                        int elem_bytes);
 
@@ -172,10 +173,11 @@ struct matrix_load {
     bool trans;                    /* ldmatrix.trans: a thread's word holds elements of a column */
     int nmatrices;                 /* matrices that an instruction loads: 1, 2 or 4 */
     int word_bits;                 /* how many of the lowest register bits number the elements of a 32-bit word */
-    /* The length of `row`: the number of bits of a thread's number, in the order lane, warp, CTA. */
+    /* The length of `row`: the number of bits of a thread's number. Lane bits are lowest, then come warp
+     * bits, then CTA bits. */
     int nrows;
-    /* The row whose address a thread supplies begins at a place of l. Bit i of the thread's number adds
-     * row[i] to this place, by XOR. */
+    /* Each thread supplies the address of one row. This row begins at the place of l that is the XOR of
+     * row[i] over the bits i that are set in the thread's number. */
     uint64_t row[LAYOUT_BITS_MAX];
 };
 /* Sets *x, and sets *out to the layout of the threads that supply the row addresses: its lowest register bits
@@ -204,7 +206,7 @@ struct boxes {
 void layout_in_order(struct layout *out, int rank, const int *shape);
 /* Computes the layout of a buffer of rank 2 that TMA copies can fill, and in which dimension `inner` is contiguous.
  * The layout divides `inner` into panels of 128 bytes (or 64, 32, 16, if the tile is narrower). A panel spans the
- * whole other dimension, and has the swizzle of a box whose rows are as long as those of the panel. Panels of fewer
+ * whole other dimension, and has the swizzle of a box whose rows are as long as the panel's rows. Panels of fewer
  * than eight rows have no swizzle. */
 void layout_panels(struct layout *out, const int *shape, int elem_bytes, int inner);
 /* Finds the largest boxes that fill a buffer of layout `shared`. Dimension i of the tensor map, counted from

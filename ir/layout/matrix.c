@@ -10,13 +10,14 @@
  *     which row:               lane bits 2, 3, 4
  *     which matrix:            up to two of the next register bits
  *
- * For ldmatrix.trans, the bits of the first two lines change places, so that a word has elements of two rows.
+ * ldmatrix.trans exchanges the bits of the first line and of the second line, so that a word has elements of
+ * two rows.
  *
- * Divide the tile's layout by the layout of shared memory. ldmatrix can load the tile if the bits of the
- * first line map to the lowest bits of the offset, in order, and no other bit maps to one of these offset
- * bits. The threads that supply the row addresses have a layout too: the bits of the first line are its
- * register bits, and the bits of the other lines are its lane bits. If accesses of 16 bytes in this layout
- * have no bank conflicts, ldmatrix has none either. */
+ * layout_divide maps the bits of a place to the bits of the offset in shared memory. ldmatrix can load the
+ * tile if the bits of the first line map to the lowest bits of the offset, in order, and no other bit maps to
+ * one of these offset bits. The threads that supply the row addresses have a layout too: the bits of the
+ * first line are its register bits, and the bits of the other lines are its lane bits. If accesses of 16
+ * bytes in this layout have no bank conflicts, ldmatrix has none either. */
 #include "ir/layout/layout.h"
 
 enum { ROW_BYTES = 16, WORD_BYTES = 4, COLUMN_LANES = 2, ROW_LANES = 3 };

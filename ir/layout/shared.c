@@ -2,12 +2,13 @@
 /* shared.c: finds the layout of shared memory that converts between two distributed layouts with the fewest
  * bank conflicts, and counts the wavefronts of an access.
  *
- * Shared memory has 32 banks of 4 bytes: word w is in bank w mod 32. A warp's access is split into phases: all lanes
- * at once for up to 4 bytes a lane, 16 lanes for 8 bytes, 8 lanes for 16. A phase takes n wavefronts if n is the
- * largest number of different words that the phase accesses in one bank. Layouts are linear, so all banks that a
- * phase accesses have the same number of words. Let S be the span of the word addresses (of all lanes of the phase,
- * and of all words of a lane's vector): the phase accesses 2^rank(S) words in 2^rank(S mod 32) banks. The number of
- * wavefronts therefore depends only on S, not on the order of the lanes.
+ * Shared memory has 32 banks of 4 bytes: word w is in bank w mod 32. A warp's access is split into phases:
+ * one phase of all lanes if a lane accesses at most 4 bytes, phases of 16 lanes for 8 bytes a lane, phases of
+ * 8 lanes for 16 bytes a lane. A phase takes n wavefronts if n is the largest number of different words that
+ * the phase accesses in one bank. Layouts are linear, so all banks that a phase accesses have the same number
+ * of words. Let S be the span of the word addresses (of all lanes of the phase, and of all words of a lane's
+ * vector): the phase accesses 2^rank(S) words in 2^rank(S mod 32) banks. The number of wavefronts therefore
+ * depends only on S, not on the order of the lanes.
  *
  * Let A be the layout of the threads that store, and B the layout of the threads that load. The layout of shared
  * memory between A and B consists of vectors for the bits of the offset. These vectors form three groups, from the
@@ -16,14 +17,15 @@
  *     offset bits    [ V: vector ][ bank: the rest of 128 bytes ][ R: which row of 128 bytes ]
  *
  * V consists of the register vectors that A and B have in common, and of further register vectors of A or of B.
- * layout_shared_for tries every number of further vectors, and chooses the number that causes the fewest wavefronts in
- * total. The span of R may intersect the span S of A's phase, and the span of B's phase, only in the zero vector. Then
- * no two words of a phase differ only in the row, so all words of the phase are in different banks. Two subspaces of
- * equal dimension always have a common complement. To find a complement, choose a basis of their intersection. Vectors
- * a_i extend this basis to a basis of A's span, and vectors b_i extend this basis to a basis of B's span. R consists of
- * the vectors a_i ^ b_i, and of vectors that extend a basis of the sum of both spans to a basis of the whole space
- * (span.c). For a transposition, where the a_i number columns and the b_i number rows, R is the usual XOR
- * swizzle. If A and B are equal, there are no a_i and b_i, and hence no swizzle. */
+ * layout_shared_for tries every number of further vectors, and chooses the number with which the store and
+ * the load together take the fewest wavefronts. The span of R may intersect the span S of A's phase, and the
+ * span of B's phase, only in the zero vector. Then no two words of a phase differ only in the row, so all
+ * words of the phase are in different banks. Two subspaces of equal dimension always have a common
+ * complement. To find a complement, choose a basis of their intersection. Vectors a_i extend this basis to a
+ * basis of A's span, and vectors b_i extend this basis to a basis of B's span. R consists of the vectors a_i
+ * ^ b_i, and of vectors that extend a basis of the sum of both spans to a basis of the whole space (span.c).
+ * For a transposition, where the a_i number columns and the b_i number rows, R is the usual XOR swizzle. If A
+ * and B are equal, there are no a_i and b_i, and hence no swizzle. */
 #include "ir/layout/layout.h"
 
 #include "ir/support/span.h"
@@ -87,7 +89,8 @@ int layout_shared_vector(const struct layout *shared, const struct layout *l, in
 
 /* -- wavefronts -- */
 
-/* Returns how many accesses of `vector` elements a lane makes. */
+/* Returns how many accesses of `vector` elements a lane makes to store or load all its registers except
+ * replicated registers. */
 static int count_accesses(const struct layout *l, int vector)
 {
     int regs = 1 << (l->nbits[IN_reg] - __builtin_popcount(layout_free_bits(l, IN_reg)));
@@ -121,12 +124,12 @@ int layout_wavefronts(const struct layout *shared, const struct layout *l, int e
 
 /* -- the swizzle -- */
 
-/* The coordinate bits of V, to which the low bits of the offset map. The first of them are register bits of
- * both layouts; the others are register bits of only one of `from` and `to`. */
+/* The coordinate bits of V, to which the low bits of the offset map. The first bits of the list are register
+ * bits of both layouts, `from` and `to`; the later bits are register bits of only one of the two layouts. */
 struct vector_bits {
     int n;
     int bit[ACCESS_BITS];
-    int for_from, for_to; /* how many bits number the elements of a vector of `from`, and of `to` */
+    int for_from, for_to; /* how many of these bits number the elements of a vector of `from`; of `to` */
 };
 
 static uint32_t mask_of(const int *bit, int n)
@@ -137,8 +140,8 @@ static uint32_t mask_of(const int *bit, int n)
     return mask;
 }
 
-/* Adds coordinate bits to v until v has `most` bits: those for which clean_bit finds a register bit of l and,
- * unless `other` is NULL, a register bit of `other` too. Adds them in the order of l's register bits. */
+/* Adds to v the coordinate bits for which clean_bit finds a register bit of l and, unless `other` is NULL, a
+ * register bit of `other`. Adds them in the order of l's register bits, and stops when v has `most` bits. */
 static void add_vector_bits(struct vector_bits *v, const struct layout *l, const struct layout *other,
                             int most)
 {
@@ -153,10 +156,10 @@ static void add_vector_bits(struct vector_bits *v, const struct layout *l, const
 /* Computes the subspace that R may intersect only in zero (see the head of this file): the span of the words
  * that a phase of `nlanes` lane bits accesses, without two kinds of coordinate bits. The bits of `ignored`
  * number elements of one word or vector, and do not count. The bits of `elsewhere` belong to the vector of
- * the other layout: two words that differ in such a bit are in different banks anyway. So only vectors of the
- * span in which the bits of `elsewhere` are zero belong to the result. To find them, the function moves the
- * bits of `elsewhere` to the highest positions, which span_add eliminates first. The result has at most
- * `most` vectors. */
+ * the other layout: two words that differ in a bit of `elsewhere` are always in different banks. So only
+ * vectors of the span in which the bits of `elsewhere` are zero belong to the result. To find these vectors,
+ * the function moves the bits of `elsewhere` to the highest positions, which span_add eliminates first. The
+ * result has at most `most` vectors. */
 static void phase_span(struct basis *out, const struct layout *l, int nlanes, uint32_t ignored,
                        uint32_t elsewhere, int most)
 {
@@ -227,8 +230,8 @@ static void add_cost(struct cost *c, const struct layout *shared, const struct l
 
 /* Register bits that both layouts have in common never cause conflicts, so V contains all these bits, as far
  * as they fit into the widest access. A register bit of only one layout widens that layout's vectors, but
- * leaves fewer banks for the accesses of the other layout. So the function tries every number of such bits,
- * first of `from`, then of `to`. */
+ * leaves fewer banks for the accesses of the other layout. So the function tries every number of register
+ * bits that only `from` has, and then every number of register bits that only `to` has. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to, int elem_bytes)
 {
     int elem_bits = log2_floor(elem_bytes), most = ACCESS_BITS - elem_bits;

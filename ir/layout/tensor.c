@@ -10,9 +10,9 @@
  *     natural[b] = basis[b] ^ (7 <= b < 7 + m ? basis[b - 3] : 0)
  *
  * Without the swizzle all vectors must be unit vectors: first the vectors of the innermost dimension, then
- * those of the next dimension, and so on up to the size of a box. The vectors of the higher offset bits, also
- * unit vectors, determine the starts of the other boxes. A buffer starts at a multiple of 1024 bytes (the
- * longest period of a swizzle) or, if the buffer is smaller, of its size (allocate_shared.c). */
+ * the vectors of the next dimension, and so on up to the size of a box. The vectors of the higher offset
+ * bits, also unit vectors, determine the starts of the other boxes. A buffer starts at a multiple of 1024
+ * bytes (the longest period of a swizzle) or, if the buffer is smaller, of its size (allocate_shared.c). */
 #include "ir/layout/layout.h"
 
 enum { BOX_MOST = 256, CHUNK_BIT = 4, ROW_BIT = 7, SPAN_BITS_MOST = 3, SWIZZLE_ROWS = 8 };
@@ -63,8 +63,9 @@ static void undo_swizzle(uint32_t *natural, const struct layout *l, int elem_bit
     }
 }
 
-/* Sets the box's shape: the box covers as many of the lowest offset bits as possible, and its rows have at most
- * `span` bytes (0: at most BOX_MOST elements). Returns how many offset bits the box covers. */
+/* Sets the box's shape: the box covers as many of the lowest offset bits as possible. Its rows have at most
+ * `span` bytes if `span` is not 0; its other sizes are at most BOX_MOST elements. Returns how many offset
+ * bits the box covers. */
 static int fill_box(struct boxes *b, const uint32_t *natural, const struct layout *l, int elem_bytes,
                     const int *order, int span)
 {

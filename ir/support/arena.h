@@ -2,9 +2,9 @@
 /* arena.h: declares an allocator whose memory is freed all at once.
  *
  * Everything from tokens to machine IR lives in an arena owned by the compilation. The memory is zeroed and aligned
- * to 16 bytes; single allocations cannot be freed. An allocation never returns NULL: at the arena's byte limit, or if
- * the underlying allocator fails, the arena calls `fail`, which must not return (`fail` reports an error, and unwinds
- * to the API boundary).
+ * to 16 bytes; single allocations cannot be freed. An allocation never returns NULL: if the allocation would
+ * exceed the arena's byte limit, or if the underlying allocator fails, the arena calls `fail`. This callback
+ * must not return: it reports an error, and unwinds to the API boundary.
  */
 #ifndef NESO_IR_ARENA_H
 #define NESO_IR_ARENA_H

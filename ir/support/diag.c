@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* diag.c: records diagnostics, and renders them as text and JSON (see diag.h).
  *
- * diag_error formats the message at once, in the user's language, and stores it. diag_render copies the source
- * line and places the caret below it. Column numbers count bytes, but the caret is placed by counting characters.
- * Characters that a terminal might interpret (control characters, marks that change the writing direction, bytes
- * that are not UTF-8) are shown as '?'. */
+ * diag_error formats the message at once, with types and names as the user's program spells them, and stores
+ * it. diag_render copies the source line and places the caret below it. Column numbers count bytes, but the
+ * caret is placed by counting characters. Characters that a terminal might interpret (control characters,
+ * marks that change the writing direction, bytes that are not UTF-8) are shown as '?'. */
 #include "ir/support/diag.h"
 #include "ir/ir.h"
 
@@ -143,8 +143,8 @@ void diag_forget(struct diag *d, int n, int nerrors)
     d->nerrors = nerrors;
 }
 
-/* Returns whether more errors have been reported than the list may contain. The additional errors and their notes are
- * dropped. */
+/* Returns whether more errors have been reported than the list may contain. From then on, errors, warnings,
+ * notes and hints are dropped. */
 static bool is_full(const struct diag *d)
 {
     return d->nerrors > DIAG_ERRORS_MOST;
@@ -177,9 +177,9 @@ void diag_warn(struct diag *d, struct loc at, enum error e, ...)
     va_end(args);
 }
 
-/* Returns whether two locations, and the locations of the calls through which they were inlined, have equal files,
- * lines and columns. The numbers of the calls (`call`) may differ. If a kernel is traced a second time, its
- * inlined calls, and so its locations, get new call numbers. */
+/* Returns whether two locations, and the locations of the calls through which they were inlined, have equal
+ * files, lines and columns. Ignores the numbers of the calls (`call`), because they differ if a kernel is
+ * traced a second time. */
 static bool same_place(const struct diag *d, struct loc a, struct loc b)
 {
     while (a.call && b.call && a.file == b.file && a.line == b.line && a.col == b.col) {
@@ -369,11 +369,12 @@ static const char *find_line(const struct source *source, uint32_t line, size_t 
     return s;
 }
 
-/* If a line has more characters, diag_render shows only the part around the caret. */
+/* If a source line has more than LINE_CHARS_MOST characters, diag_render shows only the part around the
+ * caret. */
 enum { LINE_CHARS_MOST = 120 };
 
-/* A line has nchars characters, and its caret is at character number `caret`. Returns the number of the first
- * character to show. */
+/* A source line has nchars characters, and the caret belongs below character number `caret` (from 0). Returns
+ * the number of the first character to show. */
 static size_t cut_at(size_t nchars, size_t caret)
 {
     if (nchars <= LINE_CHARS_MOST || caret <= LINE_CHARS_MOST / 2)

@@ -32,9 +32,9 @@ struct source {
     bool is_own; /* the source is part of neso: errors in it are reported at the user's call */
 };
 
-/* A source location: file, line, column, and the number of bytes that the location spans (0: the number is unknown,
- * and a message shows a single caret). Line 0 means "no location". For inlined code, file, line and column are those
- * in the callee, and `call` identifies the inlined call. */
+/* A source location: file, line, column, and the number of bytes from this column on that belong to it (0:
+ * the number is unknown, and a message shows a single caret). Line 0 means "no location". For inlined code,
+ * file, line and column are a place in the callee, and `call` identifies the inlined call. */
 struct loc {
     uint16_t file;
     uint16_t len;
@@ -66,6 +66,7 @@ struct diagnostic {
     const char *message;
 };
 
+/* The most errors that are kept. One more ends the compilation (ERR_too_many_errors) if d->fatal is set. */
 enum { DIAG_ERRORS_MOST = 20 };
 
 struct diag {
@@ -89,7 +90,7 @@ void diag_hurry(const struct diag *d, struct loc at);
 void diag_init(struct diag *d, struct arena *a);
 struct source *diag_add_source(struct diag *d, const char *name, const char *text, size_t len);
 /* Records a call that is inlined. The caller stores the result in loc.call of every location of the inlined code.
- * If no more calls can be recorded, returns at.call, the call around this call. */
+ * If no more calls can be recorded, returns at.call, the inlined call that contains this call. */
 uint16_t diag_push_call(struct diag *d, struct loc at, const char *callee);
 
 /* The format verbs of the messages in errors.h: %s string, %d int, %l int64_t, %c char, %g double, %T const
@@ -100,7 +101,7 @@ void diag_verror(struct diag *d, struct loc at, enum error e, va_list args);
 void diag_warn(struct diag *d, struct loc at, enum error e, ...);
 /* Returns whether this location already has a warning `e`. (A kernel is traced again for each specialization.) */
 bool diag_has_warned(const struct diag *d, struct loc at, enum error e);
-/* Keeps only the first n diagnostics; `nerrors` of these are errors. */
+/* Drops all diagnostics but the first n. The caller passes how many of the first n are errors (`nerrors`). */
 void diag_forget(struct diag *d, int n, int nerrors);
 /* Adds a note or hint to the last error or warning. */
 void diag_note(struct diag *d, struct loc at, enum error e, ...);
@@ -112,9 +113,9 @@ _Noreturn void diag_fatal(struct diag *d, struct loc at, enum error e, ...);
 _Noreturn void diag_bug(struct diag *d, struct loc at, const char *format, ...) PRINTF_LIKE(3, 4);
 
 void diag_vformat(struct text *t, const char *format, va_list args);
-/* diag_render appends one diagnostic: an error or warning with its source line, caret and call chain, but a
- * note or hint as one line. diag_render_all appends all diagnostics, and diag_render_json appends them as
- * JSON. */
+/* diag_render appends one diagnostic: an error or warning with its source line, the caret and the chain of
+ * inlined calls, a note or hint on one line. diag_render_all appends all diagnostics, and diag_render_json
+ * appends them as JSON. */
 void diag_render(const struct diag *d, const struct diagnostic *x, struct text *out);
 void diag_render_all(const struct diag *d, struct text *out);
 void diag_render_json(const struct diag *d, struct text *out);

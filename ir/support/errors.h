@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* errors.h: lists every message, one row each: tag, text. A file defines ERROR and then includes this table.
  *
- * The tag is stable (JSON and tests use it); messages show it with '-' for '_'. The text says in the user's
- * language what was found and what was expected; diag.h lists the format verbs (%T, %V, ...). Sections group
- * the rows by the folder that reports them; new rows go at the end of a section. */
+ * The tag is stable (JSON and tests use it); messages show it with '-' for '_'. The text says, in the terms
+ * of the user's program, what was found and what was expected; diag.h lists the format verbs (%T, %V, ...).
+ * Sections group the rows by the folder that reports them; new rows go at the end of a section. */
 
 /* -- ir: limits, text form, verifier -- */
 ERROR(internal, "internal error in %s: %s; please report it with the input")

@@ -24,9 +24,10 @@ struct map {
 };
 
 void map_init(struct map *m, struct arena *a);
-/* map_get and map_at return the address of a key's value. If the key is absent, map_get returns NULL and map_at
- * inserts the key with the value NULL. The next insertion may move all values. Byte keys are not copied: the
- * caller keeps them alive. For map_get_ptr and map_at_ptr, the key is the pointer itself. */
+/* map_get and map_at return the address of a key's value. If the key is absent, map_get returns NULL, and
+ * map_at inserts the key with the value NULL. The next insertion may move all values, which makes the
+ * returned address invalid. Byte keys are not copied: the caller keeps them alive. For map_get_ptr and
+ * map_at_ptr, the key is the pointer itself. */
 void **map_get(const struct map *m, const void *key, size_t key_bytes);
 void **map_at(struct map *m, const void *key, size_t key_bytes);
 void **map_get_ptr(const struct map *m, const void *key);

@@ -8,11 +8,12 @@
  *     f8e4        1        4        3     7   none      7f             448
  *
  * Widening is exact. Narrowing treats a double's exponent and mantissa as one integer, and rounds this integer to
- * fewer bits. If rounding up carries out of the mantissa, the carry thus increments the exponent, as it must. If the
- * number, rounded to nearest, exceeds the largest finite number, the result is infinity in f16 and bf16, and the
- * largest finite number in fp8. Every NaN becomes the NaN whose bits are all ones except the sign, as on the GPU. The
- * code uses only integers and exact products (except double_to_bits for f32), so the CPU's rounding mode and
- * flushing of subnormals do not affect the results. */
+ * fewer bits. If rounding up carries out of the mantissa, the carry thus increments the exponent, as it must.
+ * If a number, rounded to nearest, exceeds the largest finite number, the result is infinity in f16 and bf16,
+ * and the largest finite number in fp8. (Rounded toward zero, the result is the largest finite number in all
+ * formats.) Every NaN becomes the NaN whose sign bit is 0 and whose other bits are all ones, as on the GPU.
+ * The code uses only integers and exact products (except double_to_bits for f32), so neither the CPU's
+ * rounding mode nor its mode that flushes subnormals affects the results. */
 #include "ir/ir.h"
 
 #include <math.h>

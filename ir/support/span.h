@@ -2,9 +2,9 @@
 /* span.h: represents subspaces of bit vectors under XOR (over GF(2)) in echelon form, and solves linear
  * equations in them.
  *
- * Each added vector has a word, its `combo`. Whenever two vectors are XORed, their combos are XORed too. For example,
- * let vector i be added with the combo 1 << i. Then a vector of the span is the XOR of those added vectors
- * whose bits are set in its combo. */
+ * The caller gives each vector that it adds a word, the vector's `combo`. Whenever two vectors are XORed,
+ * their combos are XORed too. For example, let vector i be added with the combo 1 << i. Then every vector of
+ * the span is the XOR of the added vectors i for which bit i of its combo is set. */
 #ifndef NESO_IR_SPAN_H
 #define NESO_IR_SPAN_H
 
@@ -24,8 +24,8 @@ static inline int bits_top(uint32_t v)
     return 31 - __builtin_clz(v);
 }
 
-/* Reduces v by the span's vectors and returns the remainder, which is 0 if v is in the span. XORs the combos of
- * the subtracted vectors into *combo. */
+/* Reduces v by the span's vectors (Gaussian elimination), and returns the remainder, which is 0 if v is in
+ * the span. XORs the combos of the subtracted vectors into *combo. */
 static inline uint32_t span_reduce(const struct span *s, uint32_t v, uint64_t *combo)
 {
     for (uint32_t rest = v; rest;) {
@@ -46,7 +46,7 @@ static inline bool span_has(const struct span *s, uint32_t v)
     return span_reduce(s, v, &combo) == 0;
 }
 
-/* Adds v to the span. Returns false if v is already in the span. */
+/* Adds v to the span, and returns true. If v is already in the span, changes nothing, and returns false. */
 static inline bool span_add(struct span *s, uint32_t v, uint64_t combo)
 {
     v = span_reduce(s, v, &combo);
@@ -67,9 +67,10 @@ struct basis {
     struct span span;
 };
 
-/* Adds v. Returns false if v depends linearly on the other vectors. */
+/* Adds v, and returns true. If v is in the span of the basis, changes nothing, and returns false. */
 bool basis_add(struct basis *b, uint32_t v);
-/* Adds each vector that is linearly independent of the basis, until the basis has n vectors. */
+/* Adds those of the given vectors that are not in the span of the basis yet, until the basis has n
+ * vectors. */
 void basis_extend(struct basis *b, const uint32_t *vectors, int nvectors, int n);
 /* Extends a and b, which have at most n vectors each, to n vectors of the space that the bits of `space`
  * span. Then finds a common complement of a and b: a subspace that intersects a and b only in zero, and whose

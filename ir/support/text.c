@@ -2,8 +2,8 @@
 /* text.c: implements string buffers, conversion of floats to text and back in any locale, and interned strings
  * (see text.h).
  *
- * The C library prints and reads the decimal point of the locale. So these functions pass only numbers without a
- * decimal point to the C library: digits and an exponent, such as 1234e-3. */
+ * The C library prints and reads the decimal point of the locale. So the functions of this file pass only
+ * numbers without a decimal point to the C library: digits and an exponent, such as 1234e-3. */
 #include "ir/support/text.h"
 
 #include <math.h>
@@ -185,9 +185,8 @@ void text_double(struct text *t, double x, int single)
         print_scientific(t, &d);
 }
 
-/* The value of the digits after the first SIGNIFICANT_MOST does not affect how a number rounds to a double;
- * it only matters whether they are all zero. So if one of them is not zero, read_digits makes the last digit
- * that it keeps nonzero. */
+/* The digits after the first SIGNIFICANT_MOST digits affect the rounding to a double only by whether they are
+ * all zero. So if one of these digits is not zero, read_digits makes the last digit that it keeps nonzero. */
 enum { SIGNIFICANT_MOST = 780, EXPONENT_MOST = 100000000 };
 
 static int digit_of(char c, int base)

@@ -35,14 +35,15 @@ void text_vprintf(struct text *t, const char *format, va_list args);
  * process's locale. The text always contains a '.', an exponent, "inf" or "nan": 1.0, 1e-06, -inf. */
 void text_double(struct text *t, double x, int single);
 /* Reads a decimal or hexadecimal floating-point number as strtod does, but independent of the locale. Returns
- * the end of the number, or s if there is none. */
+ * the end of the number, or s if no number begins at s. */
 const char *text_read_double(const char *s, double *out);
 
-/* Returns the edit distance of `a` and `b` (letters to change, drop or add). If the distance is more than `most`,
- * or if a string has more than 64 bytes, returns any number above `most`. */
+/* Returns the edit distance of `a` and `b`: how many letters must be changed, dropped or added to turn `a`
+ * into `b`. If the distance is more than `most`, or if a string has more than 64 bytes, returns any number
+ * above `most`. */
 int text_distance(const char *a, const char *b, int most);
 
-/* Maps equal strings to one pointer, which stays valid as long as the arena. */
+/* An interner maps equal strings to one pointer, which stays valid as long as the interner's arena. */
 struct interner {
     struct arena *arena;
     struct map map;

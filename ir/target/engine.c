@@ -64,9 +64,9 @@ const struct mma_engine *target_engine(const struct target *t, bool is_async)
     return NULL;
 }
 
-/* Calls `choose` of c->engine if the function's target has the engine. If the function has no target, all
- * synchronous engines count as available, and no asynchronous engine. Returns NULL, or the reason why the
- * engine cannot compute the dot. */
+/* Calls `choose` of c->engine if the function's target has the engine, and if the engine is synchronous or
+ * `fits` is true. A function without a target is treated as if its target had all synchronous engines and no
+ * asynchronous engine. Returns NULL, or the reason why the engine cannot compute the dot. */
 static const char *try_engine(struct mma_choice *c, const struct op *dot, bool fits, bool rows_first)
 {
     const struct target *t = dot->block->func->target;

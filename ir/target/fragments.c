@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* fragments.c: lists the lane and the register of each element of an mma instruction's operands, and computes
- * layouts of whole tiles from them.
+ * layouts of whole tiles from these lists.
  *
- * mma.sync multiplies a 16 x K matrix A by a K x 8 matrix B. Linear maps, as in any layout, map a lane and
- * the number of an element within the lane to (row, column). For f16 (K = 16), the vectors of A are the
- * following, where e0, e1, .. are the bits of an element's number within its lane:
+ * mma.sync multiplies a 16 x K matrix A by a K x 8 matrix B. As in any layout (layout.h), a linear map takes
+ * a lane and the number of an element within the lane to (row, column). The map is given by the vector that
+ * each bit adds. For f16 (K = 16), the vectors of A are the following, where e0, e1, .. are the bits of an
+ * element's number within its lane:
  *
  *     e0 (0,1)  e1 (8,0)  e2 (0,8)        lane bits (0,2) (0,4) (1,0) (2,0) (4,0)
  *
- * A lane packs its elements into 32-bit registers in order of their numbers, the lowest bits first. In the layout of
- * a whole tile, the vectors of one instruction come first. Then come the vectors that number the other instructions
- * of the same warp, and then the vectors that number the warps. If several warps read the same part of an operand,
- * the vectors of the bits that number these warps are zero, which replicates the part. Example:
+ * A lane packs its elements into 32-bit registers in order of their numbers; the first element is in the
+ * lowest bits. In the layout of a whole tile, the vectors of one instruction come first. Then come the
+ * vectors that number the other instructions of the same warp, and then the vectors that number the warps. If
+ * several warps read the same part of an operand, the vectors of the bits that number these warps are zero,
+ * which replicates the part. Example:
  *
  *     64x32 A, 4 warps as 2 x 2     reg[(0,1) (8,0) (0,8) (0,16) (16,0)] lane[..] warp[(32,0) (0,0)] */
 #include "ir/target/fragments.h"
@@ -19,7 +21,8 @@
 enum { ROWS_A = 16, COLUMNS_B = 8 };
 
 // clang-format off
-/* All instructions have the same accumulator; the layouts of a and b depend on the element width. */
+/* All instructions have the same layout of the accumulator; the layouts of a and b depend on the element
+ * width. */
 #define ACC      {16, 8, 2, {{0, 1}, {8, 0}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}}
 #define HALVES_A {16, 16, 3, {{0, 1}, {8, 0}, {0, 8}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}}
 #define HALVES_B {16, 8, 2, {{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}}
@@ -123,7 +126,7 @@ static void add_regs(struct layout *l, const struct dim_share *x)
 }
 
 /* Adds the vectors of `warps` warp bits that divide a dimension of the accumulator: the highest bits of the
- * dimension, then zero vectors if this operand does not have the dimension. */
+ * dimension, or zero vectors if this operand does not have the dimension. */
 static void add_warps(struct layout *l, const struct dim_share *x, int warps)
 {
     add_bits(l, IN_warp, x->low + x->regs, x->warps);
@@ -193,8 +196,8 @@ static int give(struct layout *l, enum in kind, struct supply *x, int n)
     return n;
 }
 
-/* Adds vectors for n input bits: the unassigned bits of dimension x[0], then of x[1] and x[2], then zero
- * vectors. */
+/* Adds vectors for n input bits. Takes unassigned bits of dimension x[0] first, then of x[1], then of x[2];
+ * when none is left, adds zero vectors. */
 static void give_all(struct layout *l, enum in kind, struct supply *const *x, int n)
 {
     for (int i = 0; i < 3; i++)
@@ -219,7 +222,8 @@ void layout_fma_acc(struct layout *out, const struct type *t, int num_warps)
                   batch = {rows + columns, t->rank > 2 ? out->dim_bits[0] : 0};
     give(out, IN_reg, &column, least(own_columns, VECTOR));
     own_columns -= least(own_columns, VECTOR);
-    column.left -= own_columns; /* keeps the highest bits for registers, until lanes and warps have theirs */
+    /* keeps the highest bits for registers, which get them after the lanes and warps have got theirs */
+    column.left -= own_columns;
     row.left -= own_rows;
     int lanes = LANE_BITS - give(out, IN_lane, &column, LANE_COLUMNS);
     give_all(out, IN_lane, (struct supply *[]){&row, &column, &batch}, lanes);

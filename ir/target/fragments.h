@@ -9,8 +9,8 @@
 /* The operands of `dot a b acc`, in order; the result has the accumulator's layout. */
 enum dot_role { DOT_a, DOT_b, DOT_acc, DOT_count };
 
-/* One matrix (a, b or the accumulator) of an mma instruction: its size, and the vectors (row, column) of the
- * bits of registers and lanes. */
+/* One matrix (a, b or the accumulator) of an mma instruction: its size, and which (row, column) each bit of
+ * an element's number in its lane (`reg`) and each bit of the lane's number (`lane`) adds. */
 struct fragment_part {
     int rows, columns;
     int nregs; /* log2 of the elements that a lane holds */
@@ -37,9 +37,9 @@ extern const int nfragments;
 const struct fragment *fragment_for(const struct op *dot);
 
 /* Describes how warps divide the accumulator of a dot: 2^m warps divide the rows, 2^n warps the columns, 2^batch
- * warps the batch. 2^idle warps repeat the same work. If 2^group warps execute one instruction together, m
- * and n count such groups instead of warps. Each warp of a group computes the 16 rows below the rows of the
- * previous warp. */
+ * warps the batch. 2^idle warps compute the same part. If 2^group warps execute one instruction together, m
+ * and n count groups of 2^group warps instead of warps. Each warp of a group computes the 16 rows below the
+ * rows of the previous warp. */
 struct warp_split {
     int batch, m, n, idle, group;
 };
@@ -48,8 +48,8 @@ struct warp_split {
  * other warp. */
 struct warp_split warp_split_for(const struct fragment *g, const struct type *acc, int num_warps, bool rows_first);
 
-/* Divides the accumulator among groups of `warps` warps that compute `rows` rows together: the rows first, then the
- * columns. */
+/* Divides the accumulator among num_warps / warps groups of warps. A group computes `rows` rows with one
+ * instruction. Divides the rows first, then the columns. */
 struct warp_split group_split_for(const struct type *acc, int num_warps, int warps, int rows);
 
 /* Computes the layout of a whole tile as operand `role`: each warp holds its part of the tile, which consists of

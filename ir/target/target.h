@@ -75,8 +75,8 @@ enum engine {
  * all of them. */
 enum {
     WARPGROUP_WARPS = 4,
-    /* maximum of warpgroups in a kernel with the op stagger_wait: each pair of neighbours needs two named
-     * barriers */
+    /* maximum of warpgroups in a kernel with the op stagger_wait: each pair of neighbouring warpgroups needs
+     * two named barriers */
     STAGGER_GROUPS_MOST = 4
 };
 
@@ -91,10 +91,12 @@ struct target {
     int smem_sm_bytes;       /* shared memory of an SM */
     int regs_sm;             /* 32-bit registers of an SM */
     int regs_thread;         /* maximum of 32-bit registers of a thread */
-    int threads_sm, ctas_sm;
+    int threads_sm, ctas_sm; /* maximum of threads, and of CTAs, on an SM at once */
     const int *latency_cycles; /* indexed by enum latency; estimates */
-    int rates[UNIT_count]; /* the work of each unit of an SM per cycle, counted as UNITS says; estimates */
-    /* rows x columns x bytes of K that an engine multiplies per cycle; estimates; 0: the target lacks the engine */
+    /* work per cycle of each unit of an SM, in the quantity that UNITS names; estimates */
+    int rates[UNIT_count];
+    /* rows x columns x bytes of K that an SM multiplies per cycle with each engine; estimates; 0: the target
+     * lacks the engine */
     int mma_rates[ENGINE_count];
 };
 

@@ -4,10 +4,10 @@
  * Four warps multiply A (64 x K) by B (K x N, N up to 256). Each warp has 16 rows of the accumulator, in the
  * layout of mma.sync; each group of 8 columns has registers of its own. If A is in registers, A has the
  * layout of mma.sync too. wgmma reads B, and A if it is not in registers, from shared memory. There, wgmma
- * expects each bit of an index to add the following byte offset, before the swizzle. W is the number of bytes
- * of a row: the width of the swizzle (128, 64 or 32), or 16 without a swizzle. The table is for an operand
- * that is contiguous along k. If the operand is contiguous along m or n (16-bit types only), exchange k with
- * m or n and, if there is no swizzle, LBO with SBO:
+ * expects each bit of an index to add the byte offset that the table below lists (before the swizzle). In the
+ * table, W is the number of bytes of a row: the width of the swizzle (128, 64 or 32), or 16 without a
+ * swizzle. The table is for an operand that is contiguous along k. If the operand is contiguous along m or n
+ * (16-bit types only), exchange k with m or n and, if there is no swizzle, LBO with SBO:
  *
  *     k's bits within a row     the size of 1, 2, 4, .. elements
  *     m's bits 0, 1, 2          W, 2W, 4W: eight rows
@@ -135,9 +135,9 @@ static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width,
     return true;
 }
 
-/* Checks the offsets of the bits of an index along the other dimension. The lowest three bits number eight
- * consecutive rows of `width` bytes. The higher bits must have the offsets stride, 2 stride, 4 stride, ...
- * Sets *stride if there are higher bits. */
+/* Checks the offsets of the bits of an index along the dimension that is not contiguous. The lowest three
+ * bits number eight consecutive rows of `width` bytes. The higher bits must have the offsets stride, 2
+ * stride, 4 stride, ... Sets *stride if there are higher bits. */
 static bool fits_rows(const uint32_t *at, int nbits, int width, int *stride)
 {
     for (int i = 0; i < nbits; i++) {
@@ -151,7 +151,8 @@ static bool fits_rows(const uint32_t *at, int nbits, int width, int *stride)
 
 static bool fits(struct wgmma_view *v, int elem_bytes, int width, int mn_bits, int k_bits)
 {
-    /* the strides; the instruction ignores a stride without higher bits, so its value does not matter */
+    /* the strides; if no index bit uses a stride, the instruction ignores it, and its value does not
+     * matter */
     int inner = ROW_BYTES_LEAST, rows = ROW_BYTES_LEAST;
     if (!fits_inner(v->trans ? v->mn : v->k, v->trans ? mn_bits : k_bits, elem_bytes, width, &inner) ||
         !fits_rows(v->trans ? v->k : v->mn, v->trans ? k_bits : mn_bits, width, &rows))

@@ -14,21 +14,21 @@ int wgmma_regs_least(int columns, bool a_in_regs);
 
 /* -- operands in shared memory -- */
 
-/* Describes how a wgmma addresses operand a or b in a buffer. The names `mn` mean dimension m for operand a,
- * and dimension n for operand b. */
+/* Describes how a wgmma addresses operand a or b in a buffer. In names, `mn` stands for dimension m of
+ * operand a, or dimension n of operand b. */
 struct wgmma_view {
     bool trans;      /* the buffer is contiguous along m or n instead of k */
-    int swizzle;     /* the descriptor's code of the swizzle */
+    int swizzle;     /* the code of the swizzle in the descriptor */
     int align_bytes; /* required alignment of the buffer */
     int lbo_bytes, sbo_bytes; /* the descriptor's leading and stride byte offsets */
-    int mn_bits, k_bits; /* log2 of the whole buffer's sizes */
+    int mn_bits, k_bits; /* log2 of the buffer's sizes along mn and along k */
     /* Bit i of an index along m or n adds mn[i] bytes to the start address; bit i of an index along k adds
      * k[i]. */
     uint32_t mn[COORD_BITS_MAX],
         k[COORD_BITS_MAX];
 };
-/* Describes an instruction that reads mn x k elements of a buffer of layout l. Dimension `mn_dim` of the
- * buffer is m or n. Returns false if no descriptor can describe the buffer. */
+/* Sets *v for an instruction that reads mn x k elements of a buffer of layout l. Dimension `mn_dim` of the
+ * buffer is m or n; the other dimension is k. Returns false if no descriptor can describe the buffer. */
 bool wgmma_view(struct wgmma_view *v, const struct layout *l, int elem_bytes, int mn_dim, int mn, int k);
 /* Returns the start address of the part that begins at (mn, k), as bytes from the buffer's start. */
 uint32_t wgmma_start(const struct wgmma_view *v, uint32_t mn, uint32_t k);

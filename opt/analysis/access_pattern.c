@@ -7,12 +7,13 @@
  *     dimension 0: stride 2 sm, from 128 pid, below M      dimension 1: stride 2, from 64 trips, no bound
  *
  * i0 and i1 are the tile's indices, `trips` is the number of finished iterations of a loop, and sm and M are uniform:
- * the launcher can compute them (affine.h). The stride of a dimension is the coefficient of the tile's index. If the
- * mask bounds the index of a dimension, the start of the dimension is the non-uniform part of that index, and the
- * uniform part becomes part of the bound. The analysis then divides each remaining term of the address by the
- * strides of the other dimensions. If a stride divides the term, the quotient becomes part of the start of
- * that dimension. If no stride divides the term (for example pid times the stride of a batch), it becomes an
- * additional dimension. */
+ * the launcher can compute them (affine.h). The stride of a dimension is the coefficient of the tile's index
+ * along it. If a condition of the mask, such as 128 pid + i0 - M < 0, contains the tile's index along a
+ * dimension, its other non-uniform terms (128 pid) are the start of the dimension, and its uniform terms (-M)
+ * give the bound. The analysis then divides each remaining term of the address by the strides of the
+ * dimensions that have no start yet. If a stride divides the term, the quotient becomes part of the start of
+ * the stride's dimension. If no stride divides the term (for example pid times the stride of a batch), the
+ * term becomes an additional dimension. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/value_range.h"
 
@@ -20,8 +21,8 @@
 
 struct conditions {
     int n;
-    struct poly f[CONDITIONS_MOST]; /* each condition is f < 0 */
-    bool some;                      /* true: ignore the conditions that are not understood */
+    struct poly f[CONDITIONS_MOST]; /* condition i is f[i] < 0 */
+    bool some;                      /* whether `collect` ignores comparisons that it does not understand */
 };
 
 /* -- signs -- */
@@ -32,7 +33,7 @@ static bool is_nonnegative_opnd(struct affine_table *t, const struct op *o, int 
     return x && poly_is_nonnegative(t, &x->p, a);
 }
 
-/* Returns whether the proof that o's result is at least 0 may add a guard which requires that operand i is at
+/* Returns whether a guard that operand i is at least 0 may be added in order to prove that o's result is at
  * least 0. */
 static bool may_guard(const struct op *o, int i)
 {
@@ -46,9 +47,10 @@ static bool may_guard(const struct op *o, int i)
     }
 }
 
-/* Returns whether v, an atom, is a loop counter that is always at least 0: its first value is at least 0 if
- * it counts up, and its last value if it counts down. A counter is an atom only if the loop's step is
- * negative or not a constant (affine.c). A step that is not a constant is assumed to be positive. */
+/* Returns whether v, the value of an atom, is a loop counter that is known to be at least 0: if it counts up,
+ * its first value must be at least 0; if it counts down, its last value. A counter is an atom only if the
+ * loop's step is negative or not a constant (affine.c). A step that is not a constant is assumed to be
+ * positive. */
 static bool is_nonnegative_counter(struct affine_table *t, const struct value *v)
 {
     const struct op *loop = v->def || v->index ? NULL : v->block->parent;
@@ -124,7 +126,8 @@ bool poly_is_nonnegative(struct affine_table *t, const struct poly *p, struct ac
 
 static const char *const no_bounds = "the mask is no conjunction of bounds";
 
-/* Adds the condition x - y + more < 0. Dimension d of x and y is dimension to[d] of the access. */
+/* Adds the condition x - y + more < 0. Dimension d of x and y is dimension to[d] of the access. Returns false
+ * if there is no room for the condition. */
 static bool add_condition(struct affine_table *t, struct conditions *c, const struct poly *x,
                           const struct poly *y, int64_t more, const int *to)
 {
@@ -154,8 +157,8 @@ static bool compare(struct affine_table *t, const struct op *o, const int *to, s
 
 static bool collect(struct affine_table *t, const struct value *v, const int *to, struct conditions *c);
 
-/* Collects the conditions of both operands of an `and`. If c->some, it is enough that the conditions of one
- * operand are understood. */
+/* Collects the conditions of both operands of an `and`. Returns whether both operands are understood; if
+ * c->some, whether at least one is. */
 static bool collect_both(struct affine_table *t, const struct op *o, const int *to, struct conditions *c)
 {
     int known = 0;
@@ -169,8 +172,8 @@ static bool collect_both(struct affine_table *t, const struct op *o, const int *
     return c->some ? known > 0 : known == 2;
 }
 
-/* Collects the conditions under which v is true. Dimension d of v is dimension to[d] of the access. Returns
- * false if v is not a conjunction of comparisons that the analysis understands. */
+/* Collects in c the conditions under which v is true. Dimension d of v is dimension to[d] of the access.
+ * Returns false if v is not a conjunction of comparisons that the analysis understands. */
 static bool collect(struct affine_table *t, const struct value *v, const int *to, struct conditions *c)
 {
     const struct op *o = v->def;
@@ -228,10 +231,10 @@ struct finder {
     struct affine_table *t;
     struct access *a;
     struct poly rest;         /* the terms of the address that are not yet part of the box */
-    bool has_start[RANK_MAX]; /* a condition has set the dimension's start */
-    bool any_stride;          /* dimensions may be broadcast or have any stride */
-    bool any_start;           /* starts may be negative */
-    const char *why;
+    bool has_start[RANK_MAX]; /* has_start[d]: a condition has set the start of dimension d */
+    bool any_stride;          /* accept broadcast dimensions and any strides */
+    bool any_start;           /* accept starts that may be negative */
+    const char *why;          /* the reason why there is no box */
 };
 
 PRINTF_LIKE(2, 3) static bool refuse(struct finder *x, const char *format, ...)
@@ -258,8 +261,8 @@ static struct poly split(const struct affine_table *t, const struct poly *p, str
     return varying;
 }
 
-/* Adds the bound f < 0 along d, where f = start + i + uniform, and i is the index along d. The other terms of
- * f that are not uniform become the dimension's start. */
+/* Adds the bound f < 0 along d, where f = start + i + uniform, and i is the index along d. `start`, the sum
+ * of the non-uniform terms of f without i, becomes the dimension's start. */
 static bool add_bound(struct finder *x, int d, const struct poly *f, bool is_modulo)
 {
     struct access_dim *dim = &x->a->dims[d];
@@ -288,8 +291,8 @@ static bool add_lower_bound(struct finder *x, int d, const struct poly *f)
     struct poly start = split(x->t, &without, &uniform);
     if ((x->has_start[d] && !poly_equal(&start, &dim->start)) || dim->is_bounded_below)
         return refuse(x, "dimension %d has bounds on different indices", d);
-    /* Now start + uniform becomes the start: index 0 of the dimension is the first at which the condition is
-     * true. */
+    /* start + uniform becomes the dimension's start: the condition then says that no index is below 0, and
+     * the bounds change accordingly. */
     for (int i = 0; i < dim->nbounds; i++)
         if (!poly_add(x->t, &dim->bounds[i].more, &dim->bounds[i].more, &uniform, -1))
             return refuse(x, "%s", no_bounds);
@@ -315,8 +318,8 @@ static bool is_idle(struct finder *x, const struct poly *f)
     return false;
 }
 
-/* Adds the mask's conditions as bounds of dimensions. Adds lower bounds last, because they add a uniform part
- * to the start, and add_bound compares starts without such a part. */
+/* Adds the mask's conditions as bounds of dimensions. Adds lower bounds last, because they add uniform terms
+ * to a dimension's start, and add_bound compares starts that have no uniform terms. */
 static bool add_conditions(struct finder *x, const struct conditions *c)
 {
     for (int lower = 0; lower < 2; lower++)
@@ -334,7 +337,7 @@ static bool add_conditions(struct finder *x, const struct conditions *c)
     return true;
 }
 
-/* Replaces each wrapped index (x % n) in the address by the plain index x with the bound x < n. */
+/* Replaces each wrapped index (x % n) in the address by x, and adds the bound x < n to the dimension. */
 static bool drop_modulo(struct finder *x)
 {
     for (int i = 0; i < x->rest.n;) {
@@ -390,8 +393,8 @@ static bool subtract_starts(struct finder *x)
     return true;
 }
 
-/* *factor is the coefficient of the atom in the address. Divides *factor by the stride of dimension d, adds
- * the quotient times the atom to the start of d, and leaves the remainder in *factor. */
+/* *factor is the coefficient of the atom in the rest of the address. Divides *factor by the stride of
+ * dimension d, adds the quotient times the atom to the start of d, and leaves the remainder in *factor. */
 static bool divide(struct finder *x, int d, int atom, struct poly *factor)
 {
     struct access_dim *dim = &x->a->dims[d];
@@ -401,8 +404,8 @@ static bool divide(struct finder *x, int d, int atom, struct poly *factor)
         return true;
     if (!poly_divide(x->t, factor, &dim->stride, &q, factor))
         return refuse(x, "the address has too many terms");
-    /* A constant stride may also divide coefficients that belong to other dimensions. The analysis assumes
-     * that the quotient belongs to this dimension only if it is constant too. */
+    /* A constant stride also divides many coefficients that belong to other dimensions. So the quotient is
+     * added to the start of d only if it is constant too. */
     if (poly_const(&dim->stride, &bytes) && !poly_const(&q, &bytes)) {
         struct poly back;
         if (!poly_mul(x->t, &back, &q, &dim->stride) || !poly_add(x->t, factor, factor, &back, 1))
@@ -422,8 +425,8 @@ static bool add_dim(struct finder *x, int atom, const struct poly *stride)
     return true;
 }
 
-/* Divides the remaining terms of the address by the strides, first by those that are not constant: if such a
- * stride divides a term, the term certainly belongs to its dimension. */
+/* Divides the remaining terms of the address by the strides, first by the strides that are not constant: if
+ * such a stride divides a term, the term certainly belongs to the stride's dimension. */
 static bool distribute(struct finder *x)
 {
     struct poly varying = split(x->t, &x->rest, &x->a->offset);
@@ -456,10 +459,10 @@ static bool check_starts(struct finder *x)
     return true;
 }
 
-/* Handles an address that decreases from iteration to iteration, in a loop that counts by 1 between uniform bounds.
- * Let n be the number of iterations. Replaces `trips` in the address by n - 1 - `trips`, so that the atom now
- * stands for the number of iterations that remain after the current one. The atom still has the values 0 to n
- * - 1, but now has a positive coefficient. */
+/* Handles an address that decreases from iteration to iteration, in a loop that counts by 1 between uniform
+ * bounds. Let n be the number of iterations. Replaces the atom `trips` in the address by n - 1 - trips, so
+ * that the atom then stands for the number of iterations after the current one. The atom still has the values
+ * 0 to n - 1, but its coefficient becomes positive. */
 static bool count_from_last(struct finder *x)
 {
     for (int i = 0; i < x->rest.n; i++) {
@@ -521,7 +524,8 @@ static const char *find(struct affine_table *t, const struct op *o, const struct
     return found ? NULL : x.why;
 }
 
-/* Returns false if the mask is not a conjunction of bounds. */
+/* Collects in c the conditions of the access's mask. Returns false if the mask is not a conjunction of
+ * comparisons that the analysis understands. */
 static bool conditions_of_access(struct affine_table *t, const struct op *o, struct conditions *c)
 {
     const struct value *mask = o->code == OP_load         ? op_opnd(o, 1)
@@ -629,8 +633,9 @@ static struct value *as_i32(struct builder *b, struct value *v)
     return v->type == i32 ? v : build_cast(b, OP_trunc, v, i32);
 }
 
-/* Builds the number of the loop's finished iterations, which the caller multiplies by *factor. If the loop's step
- * divides *factor, returns the loop's counter minus its start instead, and divides *factor by the step. */
+/* Builds the number of the loop's finished iterations, which the caller multiplies by *factor. If the loop's
+ * step is a constant that divides *factor, builds the counter minus its first value instead, and divides
+ * *factor by the step. */
 static struct value *build_trips(struct builder *b, const struct op *loop, int64_t *factor)
 {
     struct value *lo = op_opnd(loop, 0), *step = op_opnd(loop, 2),

@@ -2,11 +2,11 @@
 /* affine.c: expresses indices and addresses as sums of products of tile indices and scalars.
  *
  *     %pid = program_id            pid
- *     %r   = range 0 .. 128        i0                                  (the tile's own index along dimension 0)
+ *     %r   = range 0 .. 128        i0                                  (the tile's index along dimension 0)
  *     %m   = %pid * 128 + %r       128 pid + i0
  *     %o   = %m * %stride          128 stride pid + stride i0          (stride is uniform in the launch)
  *     %p   = %A + %o               A + 256 stride pid + 2 stride i0    (in bytes; an f16 has 2)
- *     for ... carry(%q = %p) {     A + ... + 128 trips                 (trips: finished iterations)
+ *     for ... carry(%q = %p) {     A + ... + 128 trips                 (trips: number of finished iterations)
  *       yield %q + 64
  *
  * The form of a value is a polynomial; its variables are called atoms. A scalar is uniform if the launcher
@@ -25,11 +25,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The forms of the values in a loop's body, while an atom stands for a carried value of the loop. Outer
- * scopes hold the forms of values that are defined outside of the loop. */
+/* The forms of the values in a loop's body, while the analysis uses an atom for a carried value of the loop.
+ * `outer` and the scopes outside of it hold the forms of values that are defined outside of the loop. */
 struct affine_scope {
     struct map known;            /* maps a value to its struct affine */
-    const struct value *carried; /* the carried value for which the atom stands */
+    const struct value *carried; /* the carried value that is an atom in this scope */
     const struct op *loop;       /* the loop of this scope; NULL: the function */
     struct affine_scope *outer;
 };
@@ -148,7 +148,7 @@ bool poly_mul(const struct affine_table *t, struct poly *r, const struct poly *x
     return true;
 }
 
-/* Sets *q to x / y. Returns false if y does not divide x. */
+/* Sets *q to the quotient of the terms x and y. Returns false if y does not divide x. */
 static bool divide_terms(struct term *q, const struct term *x, const struct term *y)
 {
     struct term r = {.factor = x->factor / y->factor};
@@ -360,8 +360,8 @@ static bool sum(struct affine_table *t, const struct op *o, struct affine *r)
     return poly_add(t, &r->p, &x.p, &y.p, times) || refuse(t, op_result(o), "has too many terms");
 }
 
-/* If o is a wrapped index, x % n or (x < n ? x : 0), sets the form in *r to an atom and returns true.
- * modulo_of later derives x and its bound from the atom's value. */
+/* If o is a wrapped index, x % n or (x < n ? x : 0), sets the form in *r to an atom and returns true;
+ * otherwise returns false. modulo_of later derives x and n from the atom's value. */
 static bool modulo_index(struct affine_table *t, const struct op *o, struct affine *r)
 {
     struct modulo w;
@@ -481,9 +481,10 @@ static struct poly trips(struct affine_table *t, const struct op *loop)
 }
 
 /* Computes the form of the loop's counter: its first value plus step times trips. If the step is negative or
- * not a constant, the counter itself is an atom. If trips had a negative factor, no analysis could prove that
- * the counter is at least 0. If the step is not a constant, the largest value of the counter is known, but
- * not that of trips. */
+ * not a constant, the form is instead an atom that stands for the counter. The reasons: with a negative step,
+ * trips would have a negative factor, and no analysis could prove that the counter is at least 0. With a step
+ * that is not a constant, the largest value of the counter is known, but the largest value of trips is
+ * not. */
 static bool counter(struct affine_table *t, const struct op *loop, struct affine *r)
 {
     int64_t by;

@@ -5,9 +5,10 @@
  *     store %Mean + pid, %x                          guard: Mean - (X + 4 stride (grid - 1) + 4 N) >= 0 or
  *     %a = load %X + stride pid + %cols, %cols < N          X - (Mean + 4 grid) >= 0
  *
- * In the example, elements have 4 bytes. The array of an access extends from its base to the bounds in the
- * access's mask. In a dimension without a bound, it extends to the last element that any program of the grid
- * accesses. Two accesses through the same parameter are assumed to overlap. */
+ * In the example, elements have 4 bytes. The array of an access extends from the parameter's address (plus
+ * the uniform offset of the access) to the bounds in the access's mask. In a dimension without a bound, the
+ * array extends to the last element that any program of the grid accesses. Two accesses through the same
+ * parameter are assumed to overlap. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -50,8 +51,9 @@ static bool largest_opnd(struct affine_table *t, const struct op *o, int i, int 
     return x && x->base < 0 && largest_expr(t, &x->p, depth + 1, g, out);
 }
 
-/* Computes an upper bound of x / y or x % y. x must be at least 0, and y must be uniform, except in proof.c.
- * Assumes that y is positive, as everywhere in index arithmetic. */
+/* Appends an upper bound of o, which is x / y or x % y. Returns false if x may be negative, or if y is not
+ * uniform; for proof.c, y need not be uniform. Assumes that y is positive, as all divisors in index
+ * arithmetic are. */
 static bool largest_quotient(struct affine_table *t, const struct op *o, int depth, struct guards *g,
                              struct expr *out)
 {
@@ -91,7 +93,8 @@ static bool counts_up(struct affine_table *t, const struct op *loop, struct guar
     return true;
 }
 
-/* Computes an upper bound of min(x, y): the smaller of the maxima of x and y, or the one that is known. */
+/* Appends an upper bound of o, which is min(x, y): the smaller of the upper bounds of x and y, or, if the
+ * bound of only one of them is known, this bound. */
 static bool least_maximum(struct affine_table *t, const struct op *o, int depth, struct guards *g,
                           struct expr *out)
 {
@@ -147,9 +150,9 @@ static bool largest_value(struct affine_table *t, const struct value *v, int dep
     }
 }
 
-/* Computes an upper bound of the number of a loop's last iteration, where the first iteration has number 0.
- * The loop's step must be constant and positive. Its counter must start at a uniform value or at a value of
- * at least 0. */
+/* Appends an upper bound of the number of a loop's last iteration, where the first iteration has number 0.
+ * Returns false unless the loop's step is a positive constant, and its counter starts at a uniform value or
+ * at a value of at least 0. */
 static bool last_trip(struct affine_table *t, const struct op *loop, int depth, struct guards *g,
                       struct expr *out)
 {
@@ -175,9 +178,9 @@ static bool last_trip(struct affine_table *t, const struct op *loop, int depth, 
     return true;
 }
 
-/* Computes the maximum of one term: its uniform factor times the maximum of its non-uniform atom, which is at
- * least 0 (access_pattern.c checks this). The factor must be at least 0: this function checks a constant
- * factor, and a guard checks any other factor. */
+/* Appends an upper bound of one term: its uniform factor times the maximum of its non-uniform atom, which is
+ * at least 0 (access_pattern.c checks this). The factor must be at least 0: the function returns false for a
+ * negative constant, and adds a guard for a factor that is not a constant. */
 static bool largest_term(struct affine_table *t, const struct term *x, int depth, struct guards *g,
                          struct expr *out)
 {
@@ -234,8 +237,8 @@ bool last_expr(struct affine_table *t, const struct access_dim *d, const struct 
     return good;
 }
 
-/* Appends the end of the access's array to *out: the address after its last byte. Returns false if it is
- * unknown. */
+/* Appends to *out the end of the access's array: the address after the array's last byte. Returns false if
+ * the launcher cannot compute it. */
 static bool end_expr(struct affine_table *t, const struct access *a, const struct op *access,
                      struct guards *g, struct expr *out)
 {
@@ -320,8 +323,8 @@ struct writes {
     const struct affine_table *t;
     const struct op *from, *load;
     bool begun, passed; /* whether the walk has reached `from`, and whether it has reached the load */
-    /* a write to an unknown address was found: an op that is not a store, or a store for which `stores` has
-     * no room */
+    /* the walk has found a write whose address it did not record: an op that is not a store, or a store for
+     * which `stores` has no room */
     bool unknown;
     const struct op *stores[GUARDS_MOST];
     int n;
@@ -343,8 +346,8 @@ bool is_on_way_out(const struct op *o, const struct op *load)
     return false;
 }
 
-/* Returns whether the op writes memory, or may be an acquire, after which the program may see writes of other
- * programs (op_may_acquire). */
+/* Returns whether the op may change the memory that the program sees: it writes memory, or it may be an
+ * acquire, after which the program may see writes of other programs (op_may_acquire). */
 static bool changes_memory(const struct op *o)
 {
     return op_has(o, WRITES) || op_may_acquire(o);

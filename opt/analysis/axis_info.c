@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* axis_info.c: finds, for each value and dimension, the length of the runs of consecutive values, the length
- * of the runs of equal values, and a power of two that divides the first element of each run of consecutive
- * values.
+/* axis_info.c: finds, for each value and dimension, the length of the runs of consecutive elements (each
+ * element is the preceding one plus 1), the length of the runs of equal elements, and a power of two that
+ * divides the first element of each run of consecutive elements.
  *
  *     %r = range start=0 end=512        contiguous 512  constant 1    divisible 2^62 (starts at 0)
  *     %s = splat %pid512                contiguous 1    constant 512  divisible 512
@@ -10,11 +10,11 @@
  *
  * Runs are aligned: a run of 2^c elements starts at an index that is a multiple of 2^c. Lengths and divisors
  * are powers of two, stored as exponents. Overflow preserves divisibility by a power of two: a multiple of 16
- * modulo 2^32 is a multiple of 16. But overflow can interrupt a run of consecutive values. If the first of
- * 2^m values is a multiple of 2^m, no overflow occurs within the run, whether its values are read as signed
- * or unsigned (`ordered` below). After widening, comparison and division, the analysis keeps only such runs.
- * `log_adjacent` is the length of runs under the assumption that no index overflows; only decisions that do
- * not affect correctness use it.
+ * modulo 2^32 is a multiple of 16. But overflow can interrupt a run of consecutive values. If the first value
+ * of a run of 2^m values is a multiple of 2^m, no overflow occurs within the run, whether its values are read
+ * as signed or unsigned. Such runs are called ordered; for widening, comparison and division, the analysis
+ * relies only on them. `log_adjacent` is the length of runs under the assumption that no index overflows;
+ * only decisions that do not affect correctness use it.
  *
  * The analysis is a forward dataflow analysis. A loop-carried value starts with the facts of its initial value. The
  * analysis visits the loop's body, and reduces the facts of the carried value to those that also hold for the
@@ -70,8 +70,8 @@ static int log_size(const struct type *t, int d)
     return t->rank ? log2_floor(t->shape[d]) : 0;
 }
 
-/* Returns log2 of the difference between neighbours of a run of consecutive values. The difference is 1 for
- * integers, and the size of the element in bytes for pointers. */
+/* Returns log2 of the difference between neighbours in a run of consecutive values of type t. The difference
+ * is 1 for integers, and the size in bytes of the pointed-to element for pointers. */
 static int log_step(const struct type *t)
 {
     return type_is_ptr(t) ? log2_floor(type_elem_bytes(type_elem(t)->elem)) : 0;
@@ -89,7 +89,8 @@ static struct view view_of(const struct axis_table *t, const struct value *v)
     return (struct view){axis_of(t, v), v->type, v};
 }
 
-/* Returns log2 of a number that divides the first element of each aligned run of 2^log_run elements. */
+/* Returns log2 of a number that divides the first element of each aligned run of 2^log_run elements along
+ * d. */
 static int divisible_at(const struct view *x, int d, int log_run)
 {
     int divisible = x->a->log_divisible[d];
@@ -110,8 +111,8 @@ static int divisible_any_dim(const struct view *x)
     return best;
 }
 
-/* Returns log2 of the length of runs of consecutive values whose first value is a multiple of the run's
- * length. Neither signed nor unsigned overflow occurs within such a run. */
+/* Returns log2 of the length of ordered runs along d: runs of consecutive values whose first value is a
+ * multiple of the run's length. Neither signed nor unsigned overflow occurs within such a run. */
 static int ordered(const struct view *x, int d)
 {
     if (!type_is_int(x->type))
@@ -130,7 +131,7 @@ static void set_contiguous(struct axis *r, int d, int log)
     r->log_adjacent[d] = (uint8_t)most(log, r->log_adjacent[d]);
 }
 
-/* Returns the meet of x and y: the facts that are true of both. */
+/* Returns the meet of the facts about x and y: the facts that are true of both values. */
 static struct axis meet(const struct view *x, const struct view *y)
 {
     struct axis r = {.nonnegative = x->a->nonnegative && y->a->nonnegative};
@@ -156,7 +157,8 @@ static bool same(const struct axis *x, const struct axis *y, const struct type *
 /* -- transfer functions (rules) for dimension d. x and y are the operands. r is the result; on entry, its
  * log_constant is already set. A variable such as `run` is log2 of a run's length -- */
 
-/* Returns log2 of the length of runs of consecutive values of x over which y is constant. */
+/* Returns log2 of the length of runs over which the values of x are consecutive and the values of y are
+ * equal. */
 static int run_beside_constant(const struct view *x, const struct view *y, int d)
 {
     return least(x->a->log_contiguous[d], y->a->log_constant[d]);
@@ -179,8 +181,8 @@ static void rule_add(struct axis *r, const struct view *x, const struct view *y,
     set_divisible(r, d, least(divisible_at(x, d, run), divisible_at(y, d, run)));
 }
 
-/* The result is p + i * size. addptr first sign-extends an index of less than 64 bits, so only runs in which
- * the index does not overflow remain runs. */
+/* addptr computes p + i * size. It first sign-extends an index of less than 64 bits, so only ordered runs of
+ * such an index, within which it does not overflow, become runs of the result. */
 static void rule_addptr(struct axis *r, const struct view *p, const struct view *i, int d)
 {
     int index_run = type_elem_bits(i->type) < 64 ? ordered(i, d) : i->a->log_contiguous[d];
@@ -190,8 +192,8 @@ static void rule_addptr(struct axis *r, const struct view *p, const struct view 
     set_divisible(r, d, least(divisible_at(p, d, run), divisible_at(i, d, run) + log_step(p->type)));
 }
 
-/* If y is a multiple of the length of an ordered run of x, then x | y and x ^ y equal x + y within the
- * run. */
+/* Within an ordered run of x, x | y and x ^ y equal x + y, if y is constant in the run and a multiple of the
+ * run's length. */
 static void rule_or(struct axis *r, const struct view *x, const struct view *y, int d)
 {
     int beside_y = least(least(ordered(x, d), y->a->log_constant[d]), divisible_each(y, d));
@@ -201,8 +203,8 @@ static void rule_or(struct axis *r, const struct view *x, const struct view *y, 
     set_divisible(r, d, least(divisible_at(x, d, run), divisible_at(y, d, run)));
 }
 
-/* x & (2^k - 1) is x modulo 2^k. If y is a multiple of the length of an ordered run of x, x & y has the same
- * value for all elements of the run. */
+/* For a constant y = 2^k - 1, x & y is x modulo 2^k. Otherwise: within an ordered run of x, all elements of x
+ * & y are equal, if y is constant in the run and a multiple of the run's length. */
 static void rule_and(struct axis *r, const struct view *x, const struct view *y, int d)
 {
     int64_t mask;
@@ -224,8 +226,8 @@ static bool rounds_down(const struct op *o, const struct view *x)
     return o->code == OP_divu || o->code == OP_remu || x->a->nonnegative || bounds_of(x->value).lo >= 0;
 }
 
-/* Returns log2 of the length of the runs of x whose elements have the same quotient. If y is a multiple of 2^m, all
- * elements of an ordered run of 2^m elements have the same quotient. */
+/* Returns log2 of the length of the ordered runs of x in which all quotients x / y are equal. If y is
+ * constant in a run of 2^m elements and a multiple of 2^m, all quotients in the run are equal. */
 static int run_of_quotient(const struct op *o, const struct view *x, const struct view *y, int d)
 {
     if (!rounds_down(o, x))
@@ -262,8 +264,8 @@ static void rule_shift(struct axis *r, const struct op *o, const struct view *x,
     }
 }
 
-/* If y is a multiple of the length of an ordered run of x, then x < y and x >= y have the same result for all
- * elements of the run. x > y is y < x, and x <= y is y >= x. */
+/* Within an ordered run of x, all results of x < y are equal, and all results of x >= y, if y is constant in
+ * the run and a multiple of the run's length. x > y is y < x, and x <= y is y >= x. */
 static void rule_cmp(struct axis *r, const struct op *o, const struct view *x, const struct view *y, int d)
 {
     int run = 0;
@@ -427,8 +429,8 @@ static void trans(struct axis *r, const struct op *o, const struct view *x)
         copy_dim(r, d, x->a, order[d]);
 }
 
-/* Returns the last dimension with more than one element; 0 if there is none. Neighbours along this dimension
- * are also neighbours in row-major order, which a reshape preserves. */
+/* Returns the last dimension of size greater than 1; 0 if there is none. Neighbours along this dimension are
+ * also neighbours in row-major order, which a reshape preserves. */
 static int last_dim(const struct type *t)
 {
     int d = dims_of(t) - 1;
@@ -523,8 +525,9 @@ static void set(struct axis_table *t, const struct value *v, const struct axis *
 
 static void analyse_block(struct axis_table *t, const struct block *b);
 
-/* Reduces the facts of v to those that also hold for `other`. If they still change after axis_info_rounds
- * rounds, drops all facts of v. Returns whether the facts of v changed. */
+/* Reduces the facts about v to the facts that also hold for `other`. If this changes the facts in a round
+ * after the first axis_info_rounds rounds, drops all facts about v. Returns whether the facts about v
+ * changed. */
 static bool weaken(struct axis_table *t, const struct value *v, const struct value *other, int round)
 {
     struct view x = view_of(t, v), y = view_of(t, other);
@@ -582,7 +585,7 @@ static void analyse_while(struct axis_table *t, const struct op *o)
         set(t, &o->results[i], axis_of(t, op_opnd(head->last, i + 1)));
 }
 
-/* Analyses an `if`, or a `warps`, which has no results. */
+/* Analyses an `if`, or a `warps` (an op with two regions and no results). */
 static void analyse_if(struct axis_table *t, const struct op *o)
 {
     bool first = true;

@@ -8,16 +8,17 @@
 
 struct dependence {
     bool through_loops;
-    /* if through_loops: the visited values; the search visits no value twice, so it ends in spite of loops */
+    /* if through_loops: the visited values; the search visits no value twice, so it ends although loops make
+     * cycles */
     struct map seen;
-    /* if not through_loops: how many more ops the search may visit; at 0, the result is DEPENDS_ON_more */
+    /* if not through_loops: how many more ops the search may visit; further ops give DEPENDS_ON_more */
     int budget;
 };
 
 static int depends_on(struct dependence *d, const struct value *v);
 
-/* Returns what the block argument v depends on. A loop's counter depends on the loop's bounds and step. A
- * carried value depends on its initial value and on the yielded value. */
+/* Returns the dependences of v, an argument of a block. A loop's counter depends on the loop's bounds and
+ * step. A carried value depends on its initial value and on the yielded value. */
 static int loop_value_depends_on(struct dependence *d, const struct value *v)
 {
     const struct op *loop = v->block->parent;
@@ -45,7 +46,7 @@ static int depends_on(struct dependence *d, const struct value *v)
     const struct op *o = v->def;
     if (d->through_loops) {
         if (map_get_ptr(&d->seen, v))
-            return 0; /* the first visit of v has already returned its dependences */
+            return 0; /* the first visit of v returns its dependences to another caller */
         *map_at_ptr(&d->seen, v) = (void *)1;
     }
     if (!o)
@@ -69,7 +70,7 @@ int value_depends_on(const struct value *v, bool through_loops)
     return depends_on(&d, v);
 }
 
-/* An integer that equals times * root + plus, if arithmetic wraps at the width of the integer's type. */
+/* An integer as times * root + plus, where arithmetic wraps at the width of the integer's type. */
 struct linear {
     const struct value *root;
     uint64_t times, plus;

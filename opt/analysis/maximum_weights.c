@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* maximum_weights.c: decides whether a loop that carries the maximum of each row, as an online softmax does, would
- * compute the same results if any other finite number replaced the maximum. The comparison is in exact
- * arithmetic.
+ * compute the same results, in exact arithmetic, if any other finite number replaced the maximum.
  *
  *     for carry(%m, %l, %acc) {
  *       %n = max %m, (reduce %s axis=1 {max})
@@ -12,22 +11,24 @@
  *       yield %n, %u, %d
  *     }
  *
- * Suppose %n were the maximum plus d, and %m the maximum of the previous iteration plus e, where d and e are
- * any finite numbers, one of each for each row. Then each value of the loop would be
+ * Suppose that d were added to the maximum %n, and e to the maximum %m of the previous iteration, where d and
+ * e are any finite numbers, one of each for each row. Then each value of the loop would change in one of
+ * these ways, or in some other way:
  *
  *     fixed     unchanged
  *     shifted   larger by a*e + b*d                             %m: a = 1, b = 0; %n: a = 0, b = 1
  *     scaled    multiplied by 2^(a*e + b*d), or exp(...)        %p: a = 0, b = -1; %a: a = 1, b = -1;
  *                                                               %l: a = -1, b = 0
  *
- * or none of these. (a, b) is the *weight* of a value. The weight of a result follows from the weights of the
- * operands. A difference subtracts the weights of shifted values. A product adds the weights of scaled values. exp2
- * turns a shift into a scale, and log2 turns a scale into a shift. A sum of scaled values needs equal
- * weights. The d of one iteration is the e of the next. So if a carried value has weight (b, 0) at the start
- * of an iteration, it must have weight (0, b) at the end. The analysis finds b by iteration; all weights
- * start as "unknown". After the loop, only fixed values may be operands of stores, and of ops that the
- * analysis does not know. Then the kernel computes the same for all d and e, in exact arithmetic. A later
- * loop may continue to carry the maximum; the numbers of that loop then replace d and e (`phase`).
+ * (a, b) is the *weight* of a value. The weight of a result follows from the weights of the operands. A
+ * difference of shifted values has the difference of their weights, and a product of scaled values the sum of
+ * their weights. exp2 turns a shift into a scale, and log2 turns a scale into a shift. A sum of scaled values
+ * has a weight only if both values have the same weight. The d of one iteration is the e of the next. So if a
+ * carried value has weight (b, 0) at the start of an iteration, it must have weight (0, b) at the end. The
+ * analysis finds b by iteration; the weights of carried values start as "unknown". After the loop, only fixed
+ * values may be operands of stores, and of ops that the analysis does not know. Then the kernel's results are
+ * the same for all d and e. A later loop may continue to carry the maximum; the numbers that are added in
+ * that loop then take the place of d and e (`phase`).
  *
  * Weights are interned: equal weights have the same address. Each row has its own d and e, so a sum over rows
  * would add values that are scaled differently. Therefore a weight also says which dimensions of the value
@@ -45,11 +46,11 @@ enum kind { UNKNOWN, FIXED, SHIFTED, SCALED, BROKEN };
 
 struct weight {
     struct weight *next;    /* links the list of all weights */
-    const struct value *by; /* a scalar by which a and b are multiplied; NULL: 1 */
+    const struct value *by; /* a scalar by which a and b are multiplied; NULL: the number 1 */
     float old, new;         /* a and b */
     enum kind kind;
     bool natural;         /* the scale is exp(a*e + b*d); otherwise it is 2^(a*e + b*d) */
-    int phase;            /* how many later loops have replaced d and e by their own numbers */
+    int phase;            /* the number of later loops whose numbers have taken the place of d and e */
     int8_t dim[ROW_DIMS]; /* dim[i]: the value's dimension that is dimension i of the maxima; -1: none */
 };
 
@@ -93,8 +94,8 @@ static const struct weight *the_weight(struct weights *w, const struct weight *x
 
 /* -- weights of results -- */
 
-/* u has weight x, and v has weight y. Returns the weight of u + by * v if u and v are shifted, or of u * v^by
- * if they are scaled. */
+/* x and y are the weights of two values u and v. Returns the weight of u + by * v if u and v are shifted, or
+ * of u * v^by if they are scaled; `broken` if the two weights do not fit together. */
 static const struct weight *combine(struct weights *w, const struct weight *x, const struct weight *y,
                                     float by)
 {
@@ -120,18 +121,20 @@ static bool is_const(const struct value *v, float *x)
     return true;
 }
 
-/* Returns whether v is a constant that no shift changes (inf or -inf) or no scale changes (0). Such a
- * constant has every weight of this kind. */
+/* Returns whether v is a constant that no weight of the kind would change: inf or -inf, which no shift
+ * changes, or 0, which no scale changes. Such a constant may be combined with a value of any weight of this
+ * kind (join). */
 static bool has_any(const struct value *v, enum kind kind)
 {
     float x;
     return is_const(v, &x) && (kind == SHIFTED ? isinf(x) != 0 : kind == SCALED && x == 0);
 }
 
-/* Returns the weight of a sum of scaled values, a select or a maximum. The operands x and y have the weights a and b,
- * which must be equal; otherwise the result is `broken`. There are two exceptions: one weight is unknown, or one
- * operand is a constant that the weight of the other operand does not change. The result then has the other
- * weight. x is NULL if it is not a constant. */
+/* Returns the weight of a sum of scaled values, a select or a maximum. The operands x and y have the weights
+ * a and b. If both weights are equal, the result has this weight. If the weight of one operand is unknown, or
+ * if one operand is a constant that the weight of the other operand would not change (has_any), the result
+ * has the weight of the other operand. In all other cases, the result is `broken`. x may be NULL if it is
+ * known not to be a constant. */
 static const struct weight *join(const struct value *x, const struct weight *a, const struct value *y,
                                  const struct weight *b)
 {
@@ -156,7 +159,8 @@ static const struct value *scalar_of(const struct value *v)
     return type_is_tile(v->type) ? NULL : v;
 }
 
-/* Returns the weight of y times a shifted value of weight a. */
+/* Returns the weight of the product of y and a shifted value of weight a. y must be a constant other than 0,
+ * or a scalar that is the same for all elements; otherwise the result is `broken`. */
 static const struct weight *stretch(struct weights *w, const struct weight *a, const struct value *y)
 {
     float factor;
@@ -194,7 +198,8 @@ static const struct weight *weigh_power(struct weights *w, const struct weight *
     return the_weight(w, &x);
 }
 
-/* Returns the dimension of a reshape's result that equals dimension d of the operand, or -1. */
+/* Returns the dimension of a reshape's result that corresponds to dimension d of the operand; -1 if there is
+ * none. */
 static int reshaped_dim(const struct type *from, int d, const struct type *to)
 {
     int64_t inner = 1, before = 1;
@@ -206,7 +211,7 @@ static int reshaped_dim(const struct type *from, int d, const struct type *to)
     return -1;
 }
 
-/* Returns the dimension of o's result that equals dimension d of the operand, or -1. */
+/* Returns the dimension of o's result that corresponds to dimension d of the operand; -1 if there is none. */
 static int moved_dim(const struct op *o, int d)
 {
     const int axis = (int)op_int(o, ATTR_axis);
@@ -321,8 +326,8 @@ static const struct weight *weight_of_rows(struct weights *w, const struct type 
     return the_weight(w, &x);
 }
 
-/* A carried value has weight a at the end of an iteration. Returns its weight at the start of the next
- * iteration. The e of the next iteration is the d of this iteration. */
+/* A carried value has weight a at the end of an iteration. Returns the weight of the carried value at the
+ * start of the next iteration, whose e is the d of this iteration. */
 static const struct weight *turned(struct weights *w, const struct weight *a)
 {
     struct weight x = *a;
@@ -334,9 +339,11 @@ static const struct weight *turned(struct weights *w, const struct weight *a)
 
 static bool weigh_ops(struct weights *w, struct op *o, const struct op *max);
 
-/* Computes the weights in the body once. If `settled`, carried values whose weight is still unknown become
- * fixed. Sets *changed to whether a carried value gets a new weight. Returns false if the weight of a carried
- * value at the end of an iteration does not fit its weight at the start, or if some value has no weight. */
+/* Computes the weights of all values in the loop's body once, from the weights of the carried values at the
+ * start. Then sets the weight of each carried value from the yielded value; if `settled`, a weight that is
+ * still unknown becomes fixed. Sets *changed to whether a carried value gets a new weight. Returns false if
+ * the weight of a yielded value does not fit the weight of the carried value, or if some value has no
+ * weight. */
 static bool weigh_body(struct weights *w, const struct op *loop, const struct maximum *m, bool settled,
                        bool *changed)
 {
@@ -358,8 +365,9 @@ static bool weigh_body(struct weights *w, const struct op *loop, const struct ma
     return true;
 }
 
-/* Computes the weights in a loop whose carried value number `at` is a maximum. Returns false if some value of
- * the loop depends on the number that replaces the maximum, but has no weight. */
+/* Computes the weights in a loop whose carried value number `at` is a running maximum. Returns false if it is
+ * no running maximum, or if some value of the loop depends on the number that replaces the maximum, but has
+ * no weight. */
 static bool weigh_loop(struct weights *w, struct op *loop, int at)
 {
     struct block *body = loop->regions[0];
@@ -379,8 +387,9 @@ static bool weigh_loop(struct weights *w, struct op *loop, int at)
     return true;
 }
 
-/* Computes the weights in a later loop, if some of its initial values have weights. Returns false unless one of the
- * loop's carried values continues the maximum. */
+/* Computes the weights in a later loop that uses values with weights. Returns false unless exactly one of the
+ * loop's initial values is shifted, the loop continues it as a running maximum, and the weights of all
+ * initial values fit. */
 static bool weigh_later_loop(struct weights *w, struct op *loop)
 {
     int at = -1;
@@ -396,9 +405,10 @@ static bool weigh_later_loop(struct weights *w, struct op *loop)
     return true;
 }
 
-/* Computes the weights of the results of all ops from o to the end of its block. If the block is a loop's
- * body, `max` is the op that computes the maximum; otherwise NULL. Returns false if a value that is not fixed
- * is an operand of a store, or of an op that the analysis does not know. */
+/* Computes the weights of the results of all ops from o to the end of o's block. If the block is the body of
+ * the loop that carries the maximum, `max` is the op that computes the maximum; otherwise `max` is NULL.
+ * Returns false if a value that is not fixed is an operand of a store, or of an op that the analysis does not
+ * know. */
 static bool weigh_ops(struct weights *w, struct op *o, const struct op *max)
 {
     for (; o; o = o->next) {

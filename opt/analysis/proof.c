@@ -11,10 +11,10 @@
  * strides. The address determines the indices, as a number determines its digits, if each stride is at least
  * the next smaller stride times the extent of the dimension with that smaller stride. An index is in turn a
  * sum of the tile's index and of scalars times constants, and the same rule says which of these scalars the
- * index determines. A quotient x / y and the remainder x % y determine x. In this way the analysis proceeds
- * from the indices to the program ids. A condition that depends on arguments (is a stride large enough?)
- * becomes a guard. As everywhere in address analysis, index arithmetic is assumed not to overflow, and
- * divisors are assumed to be positive. */
+ * index determines. A quotient x / y and a remainder x % y together determine x. In this way the analysis
+ * proceeds from the indices to the program ids. A condition that depends on arguments (is a stride large
+ * enough?) becomes a guard. The analysis assumes, as affine.c does, that index arithmetic does not overflow
+ * and that divisors are positive. */
 #include "opt/analysis/analysis.h"
 #include "opt/analysis/proof.h"
 
@@ -47,7 +47,8 @@ static int element_bytes(const struct op *access)
     return type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
 }
 
-/* Computes the first and the last element that the access can reach. */
+/* Sets p->first and p->last to the first and the last element that the access can reach. Returns false if the
+ * launcher cannot compute them. */
 static bool reach(struct affine_table *t, const struct access *a, struct proof *p)
 {
     struct arena *arena = t->f->module->arena;
@@ -70,7 +71,8 @@ static bool reach(struct affine_table *t, const struct access *a, struct proof *
     return true;
 }
 
-/* Adds guards which require that no stride is negative. */
+/* Adds guards which require that no stride is negative. Returns false if the launcher cannot compute a stride
+ * in elements. */
 static bool guard_strides(struct affine_table *t, const struct access *a, int bytes, struct guards *g)
 {
     for (int d = 0; d < a->ndims; d++) {
@@ -132,8 +134,8 @@ static bool follows(struct affine_table *t, const struct known *k, const struct 
     return true;
 }
 
-/* v is known. If v is the sum of known values and of one unknown scalar times a constant, then this scalar is known
- * too. */
+/* v is a known value. If v is the sum of known values and of one unknown scalar times a constant, then this
+ * scalar becomes known too. */
 static void learn_summand(struct affine_table *t, struct known *k, const struct value *v)
 {
     const struct affine *x = affine_of(t, v);
@@ -156,7 +158,7 @@ struct pairs {
     struct known *known;
 };
 
-/* If x / y, x % y and y are known, then x is known. */
+/* If o is a known quotient x / y, and x % y and y are known too, makes x known. */
 static void visit_quotient(struct op *o, void *ctx)
 {
     struct pairs *p = ctx;
@@ -169,10 +171,10 @@ static void visit_quotient(struct op *o, void *ctx)
             learn(p->known, op_opnd(o, 0));
 }
 
-/* Returns whether v determines the program's id along the axis. This holds if v is the id; then sets *step to
- * NULL. It also holds if v is a loop counter that starts at the id and has a uniform step; then sets *step to
- * this step. The caller must then add a guard which requires that the step is at least the size of the grid,
- * so that the id is v modulo the step. */
+/* Returns whether v determines the program's id along the axis: v is the id itself, or a loop counter that
+ * starts at the id and has a uniform step. Sets *step to NULL if v is the id, and to the counter's step if v
+ * is a counter. For a counter, the caller must add a guard which requires that the step is at least the size
+ * of the grid, so that the id is v modulo the step. */
 static bool gives_program(struct affine_table *t, const struct value *v, int axis, const struct value **step)
 {
     const struct op *o = v->def, *loop = o || v->index ? NULL : v->block->parent;
@@ -188,7 +190,8 @@ static bool gives_program(struct affine_table *t, const struct value *v, int axi
            poly_is_uniform(t, &by->p);
 }
 
-/* Adds a guard which requires that x (NULL: 1) is at least the size of the grid along the axis. */
+/* Adds a guard which requires that x (NULL: the number 1) is at least the size of the grid along the axis.
+ * Returns false if the guard cannot be added. */
 static bool guard_grid(struct affine_table *t, const struct value *x, int axis, struct guards *g)
 {
     struct arena *arena = t->f->module->arena;
@@ -203,9 +206,10 @@ static bool guard_grid(struct affine_table *t, const struct value *x, int axis, 
     return true;
 }
 
-/* Adds to the known values all values that they determine. For each axis whose program id is then not known, adds a
- * guard which requires that the grid has one program along this axis. If only the counter of a loop determines the
- * program id, the guard requires that the counter's step is at least the size of the grid. */
+/* Adds to the known values all values that they determine. Then adds guards under which they determine the
+ * program. For an axis whose program id is not known, the guard requires that the grid has one program along
+ * this axis. For an axis whose program id is known from a loop counter, the guard requires that the counter's
+ * step is at least the size of the grid. Returns false if a guard cannot be added. */
 static bool guard_axes(struct affine_table *t, struct known *k, struct guards *g)
 {
     enum { AXES = 3 };
@@ -230,7 +234,7 @@ static bool guard_axes(struct affine_table *t, struct known *k, struct guards *g
 /* -- indices -- */
 
 /* Sorts the terms of a dimension's start by their constant factors, the largest first. Returns false if a
- * term is not uniform, and its factor is not a positive constant. */
+ * non-uniform term is not a single atom times a positive constant. */
 static bool sort_digits(const struct affine_table *t, struct poly *p)
 {
     for (int i = 0; i < p->n; i++) {
@@ -245,9 +249,9 @@ static bool sort_digits(const struct affine_table *t, struct poly *p)
     return true;
 }
 
-/* Adds to the known values the scalars that the index of dimension d determines. The index determines a
- * scalar only if the scalar's factor exceeds the largest sum of the tile's index and the terms with smaller
- * factors. If this condition is not always true, a guard checks it. Returns NULL, or the reason why the index
+/* Adds to the known values the scalars in the index of dimension d, if the index determines them: each
+ * scalar's factor must exceed the largest sum of the tile's index and of the terms with smaller factors. Adds
+ * a guard for a factor for which this condition is not always true. Returns NULL, or the reason why the index
  * does not determine its scalars. */
 static const char *digits(struct affine_table *t, const struct access_dim *d, const struct type *tile,
                           struct guards *g, struct known *k)
@@ -344,7 +348,7 @@ static void split_start(struct affine_table *t, const struct poly *start, struct
 }
 
 /* Appends to *out the last index along d that a program accesses, relative to the program's place (struct
- * proof_window). */
+ * proof_window). `place` and `rest` are the two parts of the start of d (split_start). */
 static bool last_from_place(struct affine_table *t, const struct access_dim *d, const struct poly *place,
                             const struct poly *rest, const struct type *tile, struct guards *g,
                             struct expr *out)
@@ -411,9 +415,9 @@ static const char *find_window(struct affine_table *t, const struct access *a, s
 
 /* -- the parameter from which an address starts -- */
 
-/* Returns the number of the parameter from which the pointer v starts; -1 if it is unknown. While the search
+/* Returns the number of the parameter from which pointer v is computed; -1 if it is unknown. While the search
  * follows the value that a loop yields for a carried pointer, `inside` is this pointer; otherwise it is NULL.
- * If the search reaches `inside`, the result is SELF. */
+ * If the search reaches `inside`, returns SELF. */
 static int base_behind(const struct value *v, const struct value *inside, int depth)
 {
     enum { DEPTH_MOST = 32, SELF = -2, INITS = 3 };
@@ -470,8 +474,8 @@ static void visit(struct op *o, void *ctx)
     VEC_PUSH(t->f->module->arena, v->out, p);
 }
 
-/* For each load, finds a store with an equal address. If no other program accesses the elements that the store
- * writes, then no other program accesses the elements that the load reads. */
+/* For each load, finds a store with an equal address, and sets `like`. If no other program accesses the
+ * elements that the store writes, then no other program accesses the elements that the load reads either. */
 static void pair_loads(struct prover *v)
 {
     for (int i = 0; i < v->out->n; i++) {

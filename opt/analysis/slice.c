@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* slice.c: finds a dot such that pure ops compute a tile from the dot's result. Searches the tile's backward
- * slice of pure ops depth first, the first operand first. From the result of an `if`, the search continues in
- * both arms.
+/* slice.c: finds a dot such that pure ops compute a given tile from the dot's result. Searches the tile's
+ * backward slice of pure ops depth first, the first operand first. From the result of an `if`, the search
+ * continues to the values that both arms yield.
  *
  *     %d = dot ...
  *     %x = ftrunc %d

@@ -25,8 +25,8 @@ static struct bounds of_type(const struct type *t)
     return (struct bounds){-top - 1, top};
 }
 
-/* Computes the bounds of x * y from the four products of a bound of x and a bound of y. Returns false if one
- * of these products exceeds 64 bits. */
+/* Computes the bounds of x * y: the least and the greatest of the four products of a bound of x and a bound
+ * of y. Returns false if one of these products exceeds 64 bits. */
 static bool product(struct bounds x, struct bounds y, struct bounds *r)
 {
     int64_t at[4];
@@ -75,10 +75,10 @@ static bool arithmetic(enum opcode code, struct bounds x, struct bounds y, struc
 
 static struct bounds look(const struct value *v, int *budget);
 
-/* Computes the bounds of a loop's counter, which starts at lo. A counter that counts down is at most lo, and
+/* Computes the bounds of the counter of a loop from lo to hi. A counter that counts down is at most lo, and
  * greater than hi. A counter that counts up is at least lo and at most hi - 1; if lo is a constant of at
- * least 0, the upper bound is the last value that the counter can reach. Returns false if the step is not a
- * constant, or if the bounds show that the loop runs no iteration. */
+ * least 0, the upper bound is the last value of at most hi - 1 that the counter can have. Returns false if
+ * the step is not a constant, or if the bounds show that the loop runs no iteration. */
 static bool counter(const struct op *loop, int *budget, struct bounds *r)
 {
     int64_t step;

@@ -17,8 +17,8 @@ bool value_is_multiple(const struct value *v, int64_t of);
 /* Returns whether the result of o is known to be at least 0, read as signed. x[i] says whether operand i is
  * known to be at least 0. If in_address is true, the result is part of an address. The function then assumes
  * that products do not overflow, because the program would otherwise access memory outside of its arrays. It
- * also assumes that divisors are positive, because they are sizes. If in_address is false, a product may
- * overflow, and only a constant divisor can be known to be positive. */
+ * also assumes that divisors of signed divisions are positive, because they are sizes. If in_address is
+ * false, a product may overflow, and only a constant divisor can be known to be positive. */
 bool op_is_nonnegative(const struct op *o, const bool *x, bool in_address);
 
 #endif

@@ -16,27 +16,27 @@
  * Two CTAs that load the same tile at the same time read the tile from L2 twice. In a cluster, each CTA loads one
  * half of the tile, and the multicast copy writes this half to the shared memory of both CTAs. The programs of the
  * two CTAs (partners) are `stride` apart along axis 0. To choose the stride, the pass computes the
- * coordinates that sample programs load, and takes the stride at which partners share the most bytes. A badly
- * chosen stride costs only speed, because partners compare their coordinates at run time. The launcher makes
- * clusters if func.pair_multiple divides the grid; otherwise the same code runs without partners. The
- * hardware numbers the CTAs of a cluster consecutively, so the pass renumbers the programs within blocks of
- * twice `stride` programs:
+ * coordinates of the tiles that sample programs load, and takes the stride at which partners share the most
+ * bytes. A badly chosen stride costs only speed, because partners compare the coordinates of their tiles at
+ * run time. The launcher makes clusters only if func.pair_multiple divides the grid; otherwise the same code
+ * runs without partners. The hardware numbers the CTAs of a cluster consecutively, so the pass renumbers the
+ * programs within blocks of twice `stride` programs:
  *
  *     hardware    0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs: CTAs 0 and 1 are partners and run
  *     %pid        0  2  1  3 | 4  6  5  7 | 8  9      programs 0 and 2. The last, incomplete block keeps its numbers.
  *
- * The CTAs of a cluster start together and wait for each other, which takes time. If each CTA runs one program, each
- * program pays this cost. So the pass then applies only if the dots would otherwise wait for L2, which delivers less
- * than 100 bytes per cycle to an SM. If a CTA loops over many programs, the CTA pays the cost once, and the pass also
- * applies if the dots load fewer bytes per cycle. For example, a tile of 128x256x64 loads 48 bytes per cycle. On an
- * H200, a product with this tile gains 3 percent if partners share the 32 KiB operand, and loses 1 to 3 percent if
- * they share the 16 KiB operand.
+ * The CTAs of a cluster start together and wait for each other, which takes time. If each CTA runs one
+ * program, each program pays this cost, so the pass applies only if the dots would otherwise wait for L2,
+ * which delivers less than 100 bytes per cycle to an SM. If a CTA loops over many programs, the CTA pays the
+ * cost once, so the pass applies even if the dots load fewer bytes per cycle. For example, a tile of
+ * 128x256x64 loads 48 bytes per cycle. On an H200, a product with this tile gains 3 percent if partners share
+ * the 32 KiB operand, and loses 1 to 3 percent if they share the 16 KiB operand.
  *
- * The producer warp copies tiles into the stages of a ring (warp_specialize.c). It may overwrite a stage only
- * after the dots of both programs have read the stage, so the stage's `empty` barrier, at which the producer
- * waits, counts the warps of both programs. Partners must run the same number of iterations, so the bounds of
- * loops must not depend on the program. Each program arrives at barriers in the partner's shared memory, so a
- * CTA must not exit before its partner has released all stages. */
+ * The producer warp copies tiles into the stages of a ring (warp_specialize.c). The producer may overwrite a
+ * stage only after the dots of both programs have read it, so the stage's `empty` barrier, at which the
+ * producer waits, counts the warps of both programs. Partners must run the same number of iterations, so the
+ * bounds of loops must not depend on the program. Each program arrives at barriers in the partner's shared
+ * memory, so a CTA must not exit before its partner has released all stages. */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
 #include "opt/memory/memory.h"
@@ -52,13 +52,13 @@ struct pairing {
     VEC(struct op *) copies;  /* the copies that partners may share */
     int64_t iteration_bytes;  /* the bytes of all copies in loops, in one iteration */
     int64_t iteration_cycles; /* the cycles of the dots that read these copies, in one iteration */
-    int stride;               /* 0: no copies can be shared; -1: the pass does not apply */
+    int stride;               /* in programs; 0: no copies can be shared; -1: the pass does not apply */
     int64_t shared_bytes;     /* the bytes of the copies that partners share, in one iteration */
     /* pid: the new number of the program along axis 0; paired: an i1, 1 if the cluster has two CTAs; size:
      * the number of CTAs of the cluster */
     struct value *pid, *paired, *size;
     struct value *has_peer; /* an i1: 1 if the program has a partner */
-    VEC(struct op *) users; /* the result of note_users or note_wait */
+    VEC(struct op *) users; /* the ops that note_users or note_wait found last */
 };
 
 static struct op *outermost_loop(const struct op *o)
@@ -81,8 +81,8 @@ static int64_t wrap(const struct type *t, int64_t x)
     return type_elem_bits(t) == 32 ? (int32_t)x : x;
 }
 
-/* Computes v in a sample program. The kernel's arguments, and values that cannot be computed, all have the
- * value s->arg. */
+/* Computes the value that v has in a sample program. All arguments of the kernel, and values that cannot be
+ * computed, count as s->arg. */
 static int64_t value_in(const struct sample *s, const struct value *v)
 {
     const struct op *o = v->def;
@@ -131,8 +131,8 @@ static int64_t value_in(const struct sample *s, const struct value *v)
     }
 }
 
-/* Returns whether `copy` loads the same tile in nearly every sample program p and in program p + stride. (At
- * the end of a row of tiles, the two programs may load different tiles.) */
+/* Returns whether `copy` loads the same tile in nearly every sample program p and in program p + stride. (The
+ * two programs may load different tiles where a row of tiles ends between them.) */
 static bool agree(const struct op *copy, int stride)
 {
     static const int64_t args[] = {4096, 5000, 8192};
@@ -225,9 +225,9 @@ static void count_cycles(struct op *o, void *ctx)
 /* -- the rewrite -- */
 
 /* Builds the number of the program that the CTA with number `own` runs, so that the CTAs of a cluster run
- * partners: bit 0 of `own` moves to bit log2(stride). `count` is the number of programs; the programs of an
- * incomplete last block (of 2 * stride programs) keep their numbers. If `count` is NULL, all blocks are
- * complete. Sets p->has_peer. */
+ * partners: bit 0 of `own` moves to bit log2(stride), and the bits in between move down by one. `count` is
+ * the number of programs; the programs of an incomplete last block (of 2 * stride programs) keep their
+ * numbers. If `count` is NULL, all blocks are complete. Sets p->has_peer. */
 static struct value *renumbered(struct pairing *p, struct builder *b, struct value *own, struct value *count)
 {
     p->has_peer = p->paired;
@@ -258,7 +258,8 @@ static void renumber(struct op *o, void *ctx)
     op_erase(o);
 }
 
-/* Makes the body of the role's loop over programs use the new numbers; the loop's counter stays the same. */
+/* In the body of the role's loop over programs, replaces the loop's counter by the new program number; the
+ * loop still counts in the old order. */
 static void renumber_loop(struct pairing *p, struct block *role)
 {
     for (struct op *o = role->first; o; o = o->next) {
@@ -332,8 +333,8 @@ static void note_users(struct pairing *p, const struct value *v, enum opcode cod
     }
 }
 
-/* Makes the `empty` barriers count the warps of both programs. (The producer waits at an `empty` barrier before it
- * fills a stage.) */
+/* If o waits at an `empty` barrier (the producer waits there before it fills a stage), makes the barrier
+ * count the warps of both programs. */
 static void count_both(struct op *o, void *ctx)
 {
     struct pairing *p = ctx;
@@ -357,7 +358,8 @@ static void build_plain(struct builder *b, enum opcode code)
     build_op(b, code, 0, NULL, 0, NULL, 0);
 }
 
-/* Makes each CTA wait until the mbarriers of both CTAs are initialized. */
+/* Replaces the role's op `ready`, which waits until the CTA's own mbarriers are initialized, by a cluster
+ * barrier: each CTA waits until the mbarriers of both CTAs are initialized. */
 static void wait_for_both_inits(const struct pairing *p, struct block *role)
 {
     struct op *ready = role->first;
@@ -381,13 +383,14 @@ static void note_wait(struct op *o, void *ctx)
     const struct op *ring = buffer_alloc(op_opnd(o, 0), NULL);
     for (int i = 0; i < p->users.n; i++)
         if (buffer_alloc(op_opnd(p->users.at[i], 0), NULL) == ring) {
-            p->users.at[i] = o; /* in p->users, the last wait for a barrier replaces an earlier one */
+            p->users.at[i] = o; /* in p->users, the last wait for a ring replaces an earlier wait */
             return;
         }
     VEC_PUSH(p->arena, &p->users, o);
 }
 
-/* v is carried by the loop that contains `wait`. Returns the value that v has after all loops. */
+/* v is a value that the loop around `wait` carries. Returns the value that v has after all loops of the
+ * producer. */
 static struct value *after_loops(const struct pairing *p, const struct op *wait, struct value *v)
 {
     const struct block *role = p->roles->regions[1];
@@ -433,12 +436,13 @@ static void wait_for_all_stages(const struct pairing *p, struct builder *b, cons
     build_yield(&in, 2, x);
 }
 
-/* Makes each CTA, before it exits, wait for the partner's last arrivals at the mbarriers in the CTA's own
- * shared memory, which must stay valid until then. A cluster barrier at the kernel's end would not suffice:
- * an arrival at the partner's mbarrier may be queued behind bulk stores. On an H200, a CTA arrived first at
- * the partner's mbarrier and then (relaxed) at the cluster barrier, but the second arrival took effect first.
- * (An arrival with release semantics would wait for all stores.) All copies to the CTA's shared memory are
- * complete before the CTA exits, because the consumers have waited for them. */
+/* The partner arrives at mbarriers in a CTA's shared memory, which must stay valid until the last of these
+ * arrivals. So the function makes each CTA wait for these arrivals before it exits. A cluster barrier at the
+ * kernel's end would not suffice: an arrival at the partner's mbarrier may be queued behind bulk stores. On
+ * an H200, a CTA arrived first at the partner's mbarrier and then (relaxed) at the cluster barrier, but the
+ * second arrival took effect first. (An arrival with release semantics would wait for all stores.) All copies
+ * to the CTA's shared memory are complete before the CTA exits, because the consumers have waited for
+ * them. */
 static void stay_for_arrivals(struct pairing *p)
 {
     struct block *role = p->roles->regions[1];

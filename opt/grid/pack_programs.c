@@ -4,10 +4,10 @@
  *     kernel @softmax(..) warps=1      =>      kernel @softmax(..) warps=1 packs=4
  *
  * A GPU starts about one CTA per nanosecond: starting 4,096 CTAs takes as long as copying their 4,096 rows of 1 KB.
- * With four programs in a CTA, starting the CTAs takes a quarter of that time. The launcher chooses the
- * number of programs in a CTA, and each warp computes its program id as %ctaid * (%ntid / 32) + %tid / 32.
- * (So a CTA of 32 threads runs one program.) If the grid is so small that every program can have its own warp
- * scheduler, the launcher does not pack programs.
+ * With four programs in a CTA, starting the CTAs takes a quarter of the time. The launcher chooses the number
+ * of programs in a CTA (at most func.packs), and each warp computes its program id as %ctaid * (%ntid / 32) +
+ * %tid / 32. (So a CTA of 32 threads runs one program.) If the grid is so small that every program can have
+ * its own warp scheduler, the launcher does not pack programs.
  *
  * Packing is legal only if the lanes of a program communicate only by shuffles, because the programs of a CTA would
  * share its barriers and shared memory. So the pass runs after the passes that place barriers and shared

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* persistent_grid.c: launches only as many CTAs as run at once; each CTA loops over many programs.
+/* persistent_grid.c: launches only as many CTAs as fit on the GPU at once; each CTA loops over many programs.
  *
  *     kernel {                                 kernel {
  *       %m = program_id axis=0                   for %t = cta_id to %programs step cta_count {
@@ -16,31 +16,32 @@
  *
  * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels
  * with atomics, volatile loads, inline assembly that has effects, and `while` loops, which may wait for
- * another program. It also excludes kernels in which an op depends on the number of the CTA (prints,
- * assertions, and inline assembly that reads %ctaid), and kernels that may return early, because a return
- * would end all programs of the CTA. The pass applies only to kernels with a loop that loads tiles through
- * tensor maps. If two CTAs fit on an SM, the pass builds no loop over programs, because one CTA then stores
- * while the other CTA runs dots. The pass then only renumbers programs of different lengths, as described
- * below.
+ * another program. The pass excludes kernels in which an op depends on the number of the CTA: prints,
+ * assertions, and inline assembly that reads %ctaid or %tid. The pass also excludes kernels that may return
+ * early, because a return would end all programs of the CTA. The pass applies only to kernels with a loop
+ * that loads tiles through tensor maps. If two CTAs fit on an SM, the pass builds no loop over programs,
+ * because one CTA then stores while the other CTA runs dots. In this case the pass only renumbers programs if
+ * their run times differ, as described below.
  *
  * In some kernels, such as causal attention, the run time of programs grows or shrinks with their number along axis
  * 0. The order of the programs then matters: a long program that starts last keeps one SM busy while the other SMs
  * are idle. So the pass renumbers the programs. The pass divides axis 1 into sections of about
- * persistent_grid_section_programs programs. In a section, the longest programs come first. Sections are short
- * because programs that are neighbours along axis 0 often read the same memory (K and V of a head), which then stays
- * in L2. The CTAs of such a persistent grid are launched in rows of cta_count CTAs. Each CTA of a later row
- * runs one of the last programs. The CTAs of row 0 loop over the programs before these. The GPU's scheduler
- * starts a CTA of a later row where a CTA of row 0 has ended, and so balances the load (%row is the number of
- * the CTA's row, %rows the number of rows):
+ * persistent_grid_section_programs programs, and sorts the programs of each section by run time. In most
+ * sections, the longest programs come first. Sections are short because programs that are neighbours along
+ * axis 0 often read the same memory (K and V of a head), which then stays in L2. The CTAs of a persistent
+ * grid with uneven programs are launched in rows of cta_count CTAs. The CTAs of row 0 loop over most of the
+ * programs. The last programs run in the later rows, one in each CTA. The GPU's scheduler starts a CTA of a
+ * later row where a CTA of row 0 has ended, and so balances the load. In the following loop, %row is the
+ * number of the CTA's row, and %rows is the number of rows:
  *
  *     %end = %programs - (%rows - 1 - %row) * cta_count
  *     for %t = cta_id + (%row == 0 ? 0 : %end - cta_count) to %end step cta_count
  *
- * A launch of row 0 alone is correct too: row 0 then runs all programs. The number of rows after row 0 must not
- * exceed %programs / cta_count, rounded down, so that no row starts before program 0. In every second section
- * the longest programs come last, because otherwise a CTA that runs the first program of each section would
- * always run the longest program. Cycles of attention on an H200 (128 heads of 4096 rows, causal, 128 x 128,
- * fp_reassoc, sections of 512 programs):
+ * A launch of row 0 alone is correct too: row 0 then runs all programs. At most %programs / cta_count rows,
+ * rounded down, may follow row 0, because otherwise a row would start before program 0. In every second
+ * section, except the last section, the longest programs come last: otherwise a CTA that runs the first
+ * program of each section would always run the longest program. Cycles of attention on an H200 (128 heads of
+ * 4096 rows, causal, 128 x 128, fp_reassoc, sections of 512 programs):
  *
  *                                               D = 128      D = 64
  *     one CTA for each program, shortest first  1,372,573    1,097,305
@@ -48,19 +49,19 @@
  *     persistent, row 0 alone                   1,338,332      994,715
  *     persistent, an eighth in later rows       1,298,967      956,331
  *
- * If the number of iterations depends on the program in another way, each program keeps its own CTA, which the GPU
- * schedules. */
+ * If the number of a loop's iterations depends on the program, but does not only grow or only shrink along
+ * axis 0, the pass changes nothing: each program keeps its own CTA, which the GPU schedules. */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
 #include "opt/passes.h"
 
 struct look {
     bool has_tensor_loads, forbidden, uneven;
-    int grows; /* how the loops' numbers of iterations change from program to program: bits of enum growth */
+    int grows; /* how the loops' numbers of iterations change along axis 0: bits of enum growth */
 };
 
-/* How a value changes as the program's number along axis 0 increases; both bits together mean that the change is
- * unknown. */
+/* How a value changes if the program's number along axis 0 increases. Both bits together mean that the
+ * direction of the change is unknown. */
 enum growth { GROWS = 1, SHRINKS = 2 };
 
 static int negated(int growth)
@@ -124,8 +125,8 @@ static void look_at(struct op *o, void *ctx)
     }
 }
 
-/* of: the new numbers of the program along the axes; old: the results of the program_id ops from which the
- * new numbers are computed, or NULL. */
+/* of: the new numbers of the program along the three axes. old: the results of the program_id ops from which
+ * the new numbers are computed, which renumber must keep; NULL if there are none. */
 struct numbers {
     struct value *of[3], *old[3];
 };
@@ -140,8 +141,8 @@ static void renumber(struct op *o, void *ctx)
 }
 
 /* Renumbers the programs of each section of axis 1 (see the head of this file): replaces pid->of[0] and
- * pid->of[1]. n[0] and n[1] are the numbers of programs along the axes. If `grows` is true, programs with
- * higher numbers along axis 0 run longer; otherwise they run shorter. */
+ * pid->of[1]. n[0] and n[1] are the numbers of programs along axes 0 and 1. If `grows` is true, the run time
+ * of programs grows with their number along axis 0; otherwise it shrinks. */
 static void build_longest_first(struct builder *b, struct numbers *pid, struct value *const n[2], bool grows)
 {
     struct value *one = build_const_i32(b, 1);
@@ -170,8 +171,9 @@ static struct value *build_cta(struct builder *b, enum opcode code, int axis)
     return v;
 }
 
-/* Returns the number of programs before the programs of the CTA's row. On entry, *end is the number of all programs;
- * sets *end to the end of the row's programs. */
+/* Returns the number of the first program that the CTA's row runs. On entry, *end is the number of all
+ * programs. Sets *end to the number after the last program that the row runs. `step` is the number of CTAs in
+ * a row. */
 static struct value *build_row(struct builder *b, struct value *step, struct value **end)
 {
     struct value *zero = build_const_i32(b, 0), *one = build_const_i32(b, 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* turn_grid.c: lets programs that are neighbours along axis 1 run at the same time, if they access neighbouring memory.
+/* turn_grid.c: renumbers the programs of a grid, so that programs that are neighbours along axis 1 and access
+ * neighbouring memory run at the same time.
  *
  *     kernel @scale {                             kernel @scale turned=1 {
  *       %m = program_id axis=0                      %k = program_id axis=1 * num_programs axis=0 + program_id axis=0
@@ -7,21 +8,23 @@
  *       %p = %X + %m * %stride + %n * 512           %n = %k - %m * num_programs axis=1
  *
  * The GPU starts CTAs in the order of axis 0. If axis 0 numbers rows, and axis 1 the parts of a row, each running CTA
- * accesses a short part of a different row. DRAM must then open a page for each of these rows, and if several programs
- * read the same row, the caches have evicted the row before the next of these programs starts. So the pass renumbers
- * the programs: consecutive CTAs become neighbours along axis 1.
+ * accesses a short part of a different row. DRAM must then open a page for each row. If several programs read
+ * the same row, the caches have evicted the row before the next program that reads it starts. So the pass
+ * renumbers the programs: consecutive CTAs then run programs that are neighbours along axis 1.
  *
  * An access has a short step along an axis if its address changes, from one program to the next along this axis, by
- * at most the size of the accessed tile. The pass turns the grid if at least one access has a short step only along
- * axis 1, and no access has a short step only along axis 0. Programs may run in any order, unless a program waits for
- * another program; so the pass excludes kernels with `while` loops. The pass also excludes kernels with dots, because
- * the authors of such kernels usually choose the order of programs, and kernels with prefetches for later programs.
- * Last, the pass excludes kernels with ops for which CTA i must run program i: prints and assertions report
- * the CTA's number as the program's number, and inline assembly may read the CTA's number. If the grid has
- * 2^32 programs or more, programs keep their numbers. Needs: scheduled ops. */
+ * at most the size of the accessed tile. The pass renumbers the programs if at least one access has a short
+ * step only along axis 1, and no access has a short step only along axis 0. Programs may run in any order,
+ * unless a program waits for another program; so the pass excludes kernels with `while` loops. The pass also
+ * excludes kernels with dots, because their authors usually choose the order of programs. Kernels with
+ * prefetches are excluded because a prefetch fetches the row of a program that runs later in the old order.
+ * Last, the pass excludes kernels that have ops for which CTA i must run program i: prints and assertions
+ * report the CTA's number as the program's number, and inline assembly may read the CTA's number. If axes 0
+ * and 1 have 2^32 programs or more together, the programs keep their numbers (checked at run time). Needs:
+ * scheduled ops. */
 #include "opt/passes.h"
 
-/* FAR represents an unknown step, and every step of at least FAR. */
+/* FAR stands for a step (see step_of) that is unknown, or that is at least FAR. */
 enum { FAR = INT32_MAX };
 
 struct look {
@@ -44,7 +47,8 @@ static int64_t step_times(int64_t step, const struct value *v)
     return step == 0 ? 0 : value_const_int(v, &c) && c > -FAR && c < FAR ? step * c : FAR;
 }
 
-/* Computes the step of o's result from the steps x and y of the operands; at least one of the two is not 0. */
+/* Returns the step (see step_of) of o's result, computed from the steps x and y of its first two operands. At
+ * least one of x and y is not 0. */
 static int64_t step_of_result(const struct op *o, int64_t x, int64_t y)
 {
     int64_t c;
@@ -61,8 +65,8 @@ static int64_t step_of_result(const struct op *o, int64_t x, int64_t y)
     }
 }
 
-/* Returns by how much v changes from one program to the next along the axis (for pointers, in bytes); FAR if
- * this is unknown. Visits at most *budget definitions. */
+/* Returns the step of v: by how much v changes from one program to the next along the axis (for pointers, in
+ * bytes); FAR if the step is unknown. Visits at most *budget definitions. */
 static int64_t step_of(const struct value *v, int64_t axis, int *budget)
 {
     const struct op *o = v->def, *loop = v->block->parent;

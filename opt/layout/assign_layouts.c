@@ -9,18 +9,18 @@
  * A *cheap* tile is computed from ranges and scalars without memory accesses. A cheap tile gets the layout that its
  * user needs. If its users need several layouts, the tile is rematerialized for each layout. All other tiles belong
  * to equivalence classes; the tiles of a class share a layout. The operands and results of an elementwise op are in
- * one class. A region argument or result and the values that it receives (initial and yielded values) are in one
- * class too. A loaded or stored tile also joins the class of the values with which it is used, unless the accesses of
- * that class are contiguous along another dimension in memory. In this case the load or store gets a separate
- * layout, and the pass converts the tile.
+ * one class. The argument or result of a loop or branch is in one class with the values that it receives
+ * (initial and yielded values). A loaded or stored tile also joins the class of the values with which the
+ * kernel combines it, unless the accesses of that class are contiguous along another dimension in memory. In
+ * this case the load or store gets a separate layout, and the pass converts the tile.
  *
  * Classes of dots and scans first get the layout that the dot or scan requires. Then the pass assigns layouts to
  * the other classes in the order of their tile sizes, largest first. If a class has accesses, its layout
  * coalesces these accesses, with the widest vectors that alignment allows. A reduction or shape op links the
  * class of its operand to the class of its result. When one of the two classes has a layout, the other class
- * gets the layout with which the op moves no data, unless its accesses would coalesce too badly in that
- * layout. If a user needs a value in a layout other than the layout of the value's class, the pass inserts a
- * `convert`. */
+ * gets the layout with which the op moves no data, unless the accesses of the other class would coalesce too
+ * badly in that layout. If a user needs a value in a layout other than the layout of the value's class, the
+ * pass inserts a `convert`. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/pipeline/pipeline.h"
@@ -28,25 +28,26 @@
 
 enum { SEGMENT_BYTES = 128, VECTOR_BYTES = 16 };
 
-/* A class of values that share a layout (union-find). A class that has joined another class points to that class. */
+/* A class of values that share a layout (union-find). If the class has joined another class, `joined` is that
+ * class, and the other fields are not used any more. */
 struct class
 {
     struct class *joined;
-    const struct type *type; /* the type of one of its values; only the shape is used */
+    const struct type *type; /* the type of one of the class's values; the pass uses only its shape */
     const char *name;        /* the name of the first value, for explanations */
     const struct layout *layout;
     const struct layout *anchor; /* the layout that a dot or scan requires, or NULL */
-    int fast_dim;     /* the dimension along which its accesses are contiguous in memory; -1: none */
-    int pack;         /* inline assembly gets this many elements at a time; see keeps_packs */
-    uint32_t reduced; /* the dimensions along which reductions reduce tiles of the class, as a mask */
+    int fast_dim;     /* the dimension along which the class's accesses are contiguous in memory; -1: none */
+    int pack;         /* the number of elements that inline assembly gets at a time; see keeps_packs */
+    uint32_t reduced; /* the mask of the dimensions along which reductions reduce tiles of the class */
     int nvalues;
-    const struct op *access; /* one of the loads and stores of its values; NULL: there is none */
+    const struct op *access; /* a load or store of one of the class's values; NULL: there is none */
     /* the op that determined the layout: an access, dot or scan, or the op that links the class to the class
      * from which it took its layout; NULL: none */
     const struct op *reason;
 };
 
-/* The list of the copies of a tile, each in another layout. */
+/* An entry of the list of the copies of a tile; each copy has another layout. */
 struct copy {
     const struct layout *layout;
     struct value *value;
@@ -59,9 +60,9 @@ struct note {
     struct copy *copies; /* the tile in other layouts (for a cheap tile: in all its layouts) */
 };
 
-/* An op whose tile operands need a common layout that no result determines: a store, reduction, histogram or
- * assertion. Its operands get the layout of `class`. Loads and atomics are sites too, in the class of their
- * result. */
+/* An op whose tile operands must have one common layout, the layout of `class`. For a load or atomic, this is
+ * the class of the result. For a store, reduction, histogram or assertion, whose results do not determine the
+ * layout, it is a class of the op's own, which its operands may join. */
 struct site {
     struct op *op;
     struct class *class;
@@ -84,7 +85,7 @@ struct assign {
     VEC(struct class *) classes;
     VEC(struct site *) sites;
     VEC(struct link) links;
-    VEC(struct op *) stores; /* stores in loops and branches, which are added last (opt_assign_layouts) */
+    VEC(struct op *) stores; /* stores in loops and branches, which become sites last (opt_assign_layouts) */
     struct map site_of;      /* maps an op to its site */
     bool rows_first;         /* warps divide the rows of accumulators before the columns */
     struct pair_reductions pairs;
@@ -128,7 +129,7 @@ static void unite(struct class *a, struct class *b)
 }
 
 /* Joins two classes, unless their accesses are contiguous along different dimensions, or one class has contiguous
- * accesses and a dot or scan requires the layout of the other. */
+ * accesses and a dot or scan requires the layout of the other class. */
 static void join(struct class *a, struct class *b)
 {
     a = find(a);
@@ -184,9 +185,9 @@ static bool can_recompute(const struct op *o)
 
 /* -- collecting classes, sites and links -- */
 
-/* Joins the class of x with the class of y, the region argument or result that receives x. Unlike `join`,
- * does so even if the accesses of the classes are contiguous along different dimensions, because x and y must
- * have one layout. */
+/* Joins the classes of x and y, which must have one layout, for example because y is the result of a loop
+ * that receives x. Unlike `join`, does so even if the accesses of the classes are contiguous along different
+ * dimensions. */
 static void unite_values(struct value *x, struct value *y)
 {
     if (class_of(x) && class_of(y))
@@ -208,8 +209,8 @@ static struct site *add_site(struct assign *a, struct op *o, struct class *c)
     return s;
 }
 
-/* Joins the classes of o's tile operands with class c. Skips loaded tiles for which readers_choose_layout
- * holds. */
+/* Joins the classes of o's tile operands with class c. Skips loaded tiles that o can probably load from
+ * shared memory in any layout (readers_choose_layout). */
 static void join_operands(struct op *o, struct class *c)
 {
     for (int i = 0; i < o->nopnds; i++)
@@ -250,9 +251,10 @@ static bool is_read_by_arithmetic(const struct value *v)
     return false;
 }
 
-/* Adds an access for o, a tensor_load. The tile will be in shared memory, contiguous along its last
- * dimension. Arithmetic loads it from there into registers like a tile from global memory, with vectors of 16
- * bytes. (Arithmetic that combines the tile with a dot's result needs it in the dot's layout instead.) */
+/* Makes o, a tensor_load, a site whose access is contiguous along the last dimension, with vectors of 16
+ * bytes, if elementwise ops read the tile. The reason: the tile will be in shared memory, and the threads
+ * load it from there like a tile from global memory. (If an elementwise op combines the tile with a dot's
+ * result, it needs the tile in the dot's layout instead.) */
 static void add_copied(struct assign *a, struct op *o)
 {
     const struct type *t = op_result(o)->type;
@@ -278,7 +280,7 @@ static void add_reduce(struct assign *a, struct op *o)
         VEC_PUSH(a->arena, &a->links, ((struct link){o, c, class_of(op_result(o))}));
 }
 
-/* Joins the classes of all results and operands, because inline assembly needs one layout for all of them. */
+/* Joins the classes of all results and operands of inline assembly, because they must have one layout. */
 static void add_asm(struct op *o)
 {
     const struct value *first = o->nresults ? op_result(o) : op_opnd(o, 0);
@@ -313,7 +315,8 @@ static void add_scan(struct op *o)
     join_operands(o, c);
 }
 
-/* Joins the classes of both results of a split, because each thread holds corresponding elements of both. */
+/* Links the classes of the operands of a shape op to the class of its result. Joins the classes of both
+ * results of a split, because each thread holds corresponding elements of both results. */
 static void add_shape_change(struct assign *a, struct op *o)
 {
     struct class *to = class_of(&o->results[0]);
@@ -324,7 +327,7 @@ static void add_shape_change(struct assign *a, struct op *o)
 }
 
 /* `by` is a terminator or a loop. values[i] is the region argument or result that receives operand first + i
- * of `by`. Joins the classes of the two, for i from 0 to n - 1. */
+ * of `by`. Joins the classes of values[i] and of this operand, for i from 0 to n - 1. */
 static void carry(const struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)
@@ -411,8 +414,8 @@ static void gather_block(struct assign *a, struct block *b)
     const struct op *loop = b->parent && b->parent->code == OP_for ? b->parent : NULL;
     for (int i = 0; i < b->args.n; i++)
         add_note(a, b->args.at[i], false);
-    /* If load_ahead.c loads a tile an iteration ahead, the loop carries the tile. The users of the carried
-     * tile must join the class of the load, as users of other loads do. */
+    /* If load_ahead.c has moved a load to the preceding iteration, the loop carries the loaded tile. The
+     * users of the carried tile must join the class of the load, as the users of other loaded tiles do. */
     for (int i = 1; loop && i < b->args.n; i++)
         if (is_load(op_opnd(loop, i + 2)) && is_load(op_opnd(b->last, i - 1)))
             unite_values(b->args.at[i], op_opnd(loop, i + 2));
@@ -420,9 +423,9 @@ static void gather_block(struct assign *a, struct block *b)
         gather_op(a, o);
 }
 
-/* If a dot or scan determines the layout of a transposition's operand, sets the corresponding layout as the
- * anchor of the result's class; and the reverse. The transposition then moves no data. Skips classes with
- * contiguous accesses. */
+/* If a dot or scan requires a layout (anchor) for the operand of a transposition, makes the transposed layout
+ * the anchor of the result's class. Does the same from the result to the operand. The transposition then
+ * moves no data. Skips classes with contiguous accesses. */
 static void anchor_transposed(struct assign *a)
 {
     for (bool changed = true; changed;) {
@@ -470,9 +473,9 @@ static int accessed_bytes(const struct op *access)
                                           : type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
 }
 
-/* Returns the access of the class that determines in which order its layout distributes the dimensions: the
- * first access that is contiguous along fast_dim, or else the first access. Returns NULL if the class has no
- * access. */
+/* Returns the access of class c that determines the order in which c's layout distributes the dimensions: the
+ * first access that is contiguous along fast_dim; if there is none, the first access. Returns NULL if the
+ * class has no access. */
 static struct site *leader_of(const struct assign *a, struct class *c)
 {
     struct site *any = NULL;
@@ -487,12 +490,12 @@ static struct site *leader_of(const struct assign *a, struct class *c)
     return any;
 }
 
-/* Returns how many consecutive elements each thread holds along fast_dim: the width of the widest vector that
- * the alignment of some access allows. But in the widest stored type they have at most 16 bytes, and in the
- * widest loaded type at most assign_layouts_run_bytes. So if a kernel loads a wide type and stores a narrow
- * type, each thread stores one whole vector, but loads with two instructions. The second load hits in L1,
- * because the first load has fetched whole sectors. Two stores, in contrast, would write each sector in two
- * halves. */
+/* Returns how many consecutive elements each thread should hold along fast_dim: the width of the widest
+ * vector that the alignment of some access of class c allows, within two limits. The elements have at most 16
+ * bytes in the widest stored type, and at most assign_layouts_run_bytes in the widest loaded type. So if a
+ * kernel loads a wide type and stores a narrow type, each thread stores one whole vector, but loads the
+ * elements with two instructions. The second load hits in L1, because the first load has fetched whole
+ * sectors. Two stores, in contrast, would write each sector in two halves. */
 static int vector_of(const struct assign *a, struct class *c, int fast_dim)
 {
     int widest = 1, most = 1 << COORD_BITS_MAX;
@@ -517,19 +520,19 @@ static const struct layout *widened(struct assign *a, const struct op *o, const 
 
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason);
 
-/* Returns whether, in layout l, the elements that inline assembly gets at a time are consecutive along the
- * last dimension. Assembly text that combines these elements, for example to unpack 4-bit numbers, relies on
- * this. */
+/* Returns whether, in layout l, the elements that inline assembly gets at a time (c->pack) are consecutive
+ * along the last dimension. Assembly text that combines these elements, for example to unpack 4-bit numbers,
+ * relies on this order. */
 static bool keeps_packs(const struct class *c, const struct layout *l)
 {
     int last = c->type->rank - 1, most = 1 << l->nbits[IN_reg], pack = c->pack < most ? c->pack : most;
     return layout_vector(l, last, pack) >= (pack < c->type->shape[last] ? pack : c->type->shape[last]);
 }
 
-/* Returns the layout that a class without accesses inherits. Shape ops compute tiles of the class from tiles
- * of other classes. Among those that are loaded with vectors, the class inherits the layout of the largest
- * tile, transformed by the shape op. Returns NULL if there is no such tile. Sets *reason to the access that
- * determined the layout. */
+/* Returns the layout that a class without accesses inherits: if shape ops compute tiles of the class from
+ * tiles that are loaded with vectors, the layout of the largest such tile, transformed by the shape ops.
+ * Returns NULL if there is no such tile, or if tiles of the class are reduced. Sets *reason to the access
+ * that determined the layout. `depth` is the number of shape ops that the recursion has passed. */
 static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
 {
     const struct layout *best = NULL;
@@ -555,8 +558,8 @@ static const struct layout *inherited(struct assign *a, struct class *c, int dep
     return best;
 }
 
-/* Returns the best layout for the accesses of the class. If it has none, returns the inherited layout, or a
- * layout in row-major order. Sets *reason to the access that determined the layout, or to NULL. */
+/* Returns the best layout for the accesses of class c. If c has no accesses, returns the inherited layout, or
+ * else a layout in row-major order. Sets *reason to the access that determined the layout, or to NULL. */
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason)
 {
     struct site *s = leader_of(a, c);
@@ -569,8 +572,10 @@ static const struct layout *own_layout(struct assign *a, struct class *c, const 
     return layout_by_rows(a, c);
 }
 
-/* Returns whether the class's accesses coalesce in layout l as well as in the class's best layout
- * (own_layout). All runs of consecutive elements of SEGMENT_BYTES or more count as equally good. */
+/* Returns whether the accesses of class c coalesce in layout l as well as in the best layout of c
+ * (own_layout). Runs of consecutive elements of SEGMENT_BYTES or more count as equally good. If no access of
+ * c is contiguous, returns true unless the layout is bad for the access by the rule of
+ * repeats_staged_vector. */
 static bool serves_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     if (c->fast_dim < 0)
@@ -585,22 +590,24 @@ static bool serves_accesses(struct assign *a, struct class *c, const struct layo
            layout_run_of_warp(l, c->fast_dim) >= (run < enough ? run : enough);
 }
 
-/* Returns how many instructions a thread executes for one access of the class if the class has layout l. */
+/* Returns how many load or store instructions a thread executes for one access of class c if c has layout
+ * l. */
 static int instructions_in(struct assign *a, struct class *c, const struct layout *l)
 {
     int regs = 1 << (l->nbits[IN_reg] - __builtin_popcount(layout_free_bits(l, IN_reg)));
     return regs / layout_vector(l, c->fast_dim, vector_of(a, c, c->fast_dim));
 }
 
-/* Returns whether the loaded tile is only a loop's initial value, so that the load runs once, before the loop. */
+/* Returns whether the only use of o's result is as the initial value of a loop's carried value, so that o, a
+ * load, runs once, before the loop. */
 static bool is_before_loop(const struct op *o)
 {
     const struct use *u = o->nresults ? op_result(o)->uses : NULL;
     return u && !u->next && u->user->code == OP_for;
 }
 
-/* Returns whether the class's best layout (own_layout) costs less than layout l. With l, the accesses may
- * need more instructions. With the best layout, the tiles need conversions from and to l. */
+/* Returns whether the best layout of class c (own_layout) costs less than layout l. With l, the accesses may
+ * need more instructions. With the best layout, the tiles of c need conversions from and to l. */
 static bool scatters_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     const struct params *p = a->m->params;
@@ -618,9 +625,10 @@ static bool scatters_accesses(struct assign *a, struct class *c, const struct la
            conversions * p->lower_layout_conversion_shared_slots;
 }
 
-/* Sets the layout of class `to` to l if the accesses of `to` permit l, and returns whether they do. If the
- * tiles of `to` are smaller than those of `from`, l must not scatter the accesses (scatters_accesses).
- * Otherwise the accesses must coalesce in l as well as in the best layout of `to` (serves_accesses). */
+/* Sets the layout of class `to` to l if the accesses and the inline assembly (keeps_packs) of `to` permit l,
+ * and returns whether they do. If the tiles of `to` are smaller than the tiles of `from`, l must not scatter
+ * the accesses (scatters_accesses). Otherwise the accesses must coalesce in l as well as in the best layout
+ * of `to` (serves_accesses). */
 static bool follow(struct assign *a, struct class *to, const struct class *from, const struct layout *l,
                    const struct op *reason)
 {
@@ -648,9 +656,9 @@ static void spread(struct assign *a)
     }
 }
 
-/* Returns the class with the largest tile among the classes without a layout; NULL if all have one. If
- * several tiles are largest, prefers a class with accesses, because these might not coalesce in the layout of
- * another class. */
+/* Returns the class with the largest tile among the classes without a layout; NULL if all classes have a
+ * layout. If several tiles are largest, prefers a class with accesses, because its accesses might not
+ * coalesce in a layout that it gets from another class. */
 static struct class *largest_undecided(const struct assign *a)
 {
     struct class *best = NULL;
@@ -710,7 +718,7 @@ static void add_copy(struct assign *a, struct note *n, const struct layout *l, s
     n->copies = c;
 }
 
-/* Returns the op of v's block that is `user` or contains `user`. */
+/* Returns the op of v's block that contains `user`, or `user` itself if it is in this block. */
 static struct op *user_in_block(const struct value *v, struct op *user)
 {
     while (user->block != v->block)
@@ -784,7 +792,7 @@ static void set_layout(struct assign *a, struct value *v)
 }
 
 /* `by` is a terminator or a loop. values[i] is the region argument or result that receives operand first + i
- * of `by`. Converts the operand to the layout of values[i], for i from 0 to n - 1. */
+ * of `by`. Converts this operand to the layout of values[i], for i from 0 to n - 1. */
 static void demand_as(struct assign *a, struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)
@@ -792,8 +800,8 @@ static void demand_as(struct assign *a, struct op *by, int first, struct value *
             op_set_opnd(by, first + i, demand(a, op_opnd(by, first + i), class_of(values[i])->layout, by));
 }
 
-/* Changes the layout of an op's result r to l, and builds a conversion of r to layout `wished` for r's users
- * at b. */
+/* Changes the layout of an op's result r to l, and builds at b a conversion of r to layout `wished`, which
+ * r's users then use. */
 static void convert_result(struct assign *a, struct builder *b, struct value *r, const struct layout *l,
                            const struct layout *wished)
 {
@@ -806,8 +814,9 @@ static void convert_result(struct assign *a, struct builder *b, struct value *r,
     op_set_opnd(x->def, 0, r);
 }
 
-/* Returns operand i of dot o in the place where the dot's engine reads it: in registers, or in a buffer in
- * shared memory (to_shared). `acc` is the layout of the accumulator. */
+/* Returns operand i of dot o in the place from which the dot's engine reads it: in registers, in the layout
+ * that the engine requires, or in a buffer in shared memory (to_shared). `acc` is the layout of the
+ * accumulator. */
 static struct value *dot_operand(struct assign *a, struct op *o, int i, const struct layout *acc)
 {
     struct value *v = op_opnd(o, i);
@@ -837,8 +846,8 @@ static struct op *start_and_wait(struct op *o)
     return wait;
 }
 
-/* Gives the dot's operands the layouts or buffers that its engine requires. If the accumulator's class has
- * another layout than the engine requires, converts the accumulator before and after the dot. */
+/* Gives the dot's operands the layouts or buffers that the dot's engine requires. If the accumulator's class
+ * has another layout than the engine requires, converts the accumulator before and after the dot. */
 static void rewrite_dot(struct assign *a, struct op *o)
 {
     const struct layout *wished = class_of(op_result(o))->layout, *l = dot_acc_layout(o, a->rows_first);
@@ -851,8 +860,8 @@ static void rewrite_dot(struct assign *a, struct op *o)
     convert_result(a, &b, op_result(o), l, wished);
 }
 
-/* Converts the operands to l. Gives the results the layout that l determines, and then converts them to the
- * layout of their class. */
+/* Converts the operands of a reduction to layout l. Gives the results the layout that follows from l, and
+ * builds conversions of the results to the layout of their class. */
 static void rewrite_reduce(struct assign *a, struct op *o, const struct layout *l)
 {
     demand_operands(a, o, l);
@@ -873,8 +882,8 @@ static void rewrite_scan(struct assign *a, struct op *o)
         convert_result(a, &b, &o->results[i], l, wished);
 }
 
-/* Converts only the indices. The gathered tile stays in its own layout, because a gather reads it from shared
- * memory. */
+/* Converts only the indices of a gather. The tile from which the gather reads stays in its own layout,
+ * because the gather will read it from shared memory. */
 static void rewrite_gather(struct assign *a, struct op *o)
 {
     struct value *x = op_opnd(o, 0);
@@ -883,8 +892,8 @@ static void rewrite_gather(struct assign *a, struct op *o)
 }
 
 /* Converts the operand of a split to the layout that the results need. If the results are scalars, every
- * thread must hold both elements of the operand in registers; the layout that plain_layout returns for a
- * scalar leads to this. */
+ * thread must hold both elements of the operand in registers: layout_before derives such a layout from the
+ * layout that plain_layout returns for a scalar. */
 static void rewrite_split(struct assign *a, struct op *o)
 {
     const struct value *half = &o->results[0];
@@ -975,9 +984,10 @@ void opt_assign_layouts(struct func *f)
     count_pair_reductions(&a.pairs, f);
     gather_block(&a, f->body);
     anchor_transposed(&a);
-    /* A store of a dot's result keeps a separate layout (join). A stored tile that a loop carries may be a
-     * dot's result, but its class has the dot's anchor only after the walk through the whole loop. So the
-     * stores in loops and branches are added last. */
+    /* A store of a dot's result keeps a separate layout, because `join` does not join a class that has an
+     * anchor with a class of contiguous accesses. A stored tile that a loop carries may be a dot's result,
+     * but its class has the dot's anchor only after gather_block has visited the whole loop. So the stores in
+     * loops and branches become sites last. */
     for (int i = 0; i < a.stores.n; i++)
         add_access(&a, a.stores.at[i]);
     if (a.m->diag->nerrors)

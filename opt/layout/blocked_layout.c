@@ -11,9 +11,10 @@
 
 enum { THREADS_PER_WARP = 1 << LANE_BITS };
 
-/* Estimates the difference between neighbouring elements of v along d. Only the choice of a layout depends on
- * the estimate. A division reduces the difference, and a remainder does not change it. For values from
- * memory, the estimate is INT32_MAX. */
+/* Estimates the difference between neighbouring elements of v along dimension d. A wrong estimate is
+ * harmless, because only the choice of a layout depends on it. A division reduces the difference, and a
+ * remainder does not change it. If the difference is unknown, for example for values from memory, the
+ * estimate is INT32_MAX. Each visited op decrements *budget. */
 static int64_t step_along(const struct value *v, int d, int *budget)
 {
     const int64_t most = INT32_MAX;
@@ -77,15 +78,15 @@ void order_in_memory(struct axis_table *axes, const struct value *ptr, int most,
     }
 }
 
-/* Builds layout l. For each dimension: the lowest coordinate bit that is not assigned yet, and how many are
- * left. */
+/* The state of the construction of layout l. low[d] is the lowest coordinate bit of dimension d that is not
+ * assigned yet; left[d] is the number of such bits. */
 struct dealer {
     struct layout *l;
     int low[RANK_MAX], left[RANK_MAX];
 };
 
-/* Assigns up to n bits of dimension d, the lowest first, to registers, lanes or warps (`kind`). Returns the
- * number of assigned bits. */
+/* Assigns up to n coordinate bits of dimension d that are not assigned yet, the lowest first, to register,
+ * lane or warp bits (`kind`). Returns the number of assigned bits. */
 static int deal(struct dealer *x, enum in kind, int d, int n)
 {
     int given = 0;

@@ -19,9 +19,9 @@ bool is_shape_change(const struct op *o)
 }
 
 /* l is the layout of a split's operand, whose last dimension has size 2. If a lane or warp bit of l selects
- * the index along this dimension, swaps that bit's basis vector with that of a register bit. Returns the
- * result. Without the swap, each half of the tile would be replicated in twice as many threads, and a join of
- * the halves would take twice as many registers. */
+ * the index along this dimension, swaps the basis vectors of this bit and of a register bit. Returns the
+ * resulting layout. Without the swap, each half of the tile would be replicated in twice as many threads, and
+ * a join of the halves would take twice as many registers. */
 static struct layout parts_in_a_register(const struct layout *l)
 {
     struct layout out = *l;

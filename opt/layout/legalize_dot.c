@@ -6,13 +6,13 @@
  *
  * An engine is a kind of instructions that compute dots (ir/target/engine.h). For each dot, the pass chooses
  * the fastest engine of the target that can compute the dot. wgmma (on sm_90a), which a warpgroup executes,
- * multiplies f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more. Operand b is then in shared
- * memory. Operand a is in shared memory too, unless it is computed from another dot's result, or is the same
- * in each iteration of a loop whose dots have few columns (cost_keeps_operand). mma.sync, which a single warp
- * executes, multiplies tiles of at least 16 x 8. Only some targets have mma.sync for fp8. On other targets,
- * and in deterministic kernels (fix_order.c), the pass extends fp8 to f16, which is exact. All other dots,
- * mainly those of f64 and of f32 with full precision, use fused multiply-adds: each thread computes its
- * elements of the accumulator.
+ * multiplies f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more. wgmma reads operand b from
+ * shared memory. It reads operand a from shared memory too, unless operand a is computed from another dot's
+ * result, or is the same in each iteration of a loop whose dots have few columns (cost_keeps_operand).
+ * mma.sync, which a single warp executes, multiplies tiles of at least 16 x 8. Only some targets have
+ * mma.sync for fp8. On other targets, and in deterministic kernels (fix_order.c), the pass extends fp8 to
+ * f16, which is exact. All other dots, mainly dots of f64 and of f32 with full precision, use fused
+ * multiply-adds: each thread computes its elements of the accumulator.
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
@@ -191,16 +191,17 @@ static void accumulate(struct op *o, void *ctx)
     }
 }
 
-/* Returns the number of registers of a thread that hold the dot's accumulator. */
+/* Returns the number of registers of a thread that the dot's accumulator takes. */
 static int acc_regs(const struct op *dot)
 {
     return tile_regs(op_result(dot)->type, dot->block->func->num_warps, 0);
 }
 
-/* Returns whether the dot needs more warps, because its accumulator takes too many registers. A dot that is chained
- * to a preceding dot also needs more warps if the accumulators of both dots take more than half of the registers, and
- * if the dot has rows for twice as many warps. (The values that are computed between the two dots need the other
- * half.) */
+/* Returns whether the dot needs more warps, because its accumulator takes more registers than a thread has.
+ * If operand a is computed from another dot's result, and both dots are asynchronous, the dot also needs more
+ * warps if both accumulators together take more than half of the registers (legalize_dot_chain_percent), and
+ * if the dot has rows for twice as many warps. (The values that are computed between the two dots need the
+ * other half.) */
 static bool wants_warps(const struct op *dot)
 {
     enum { WARP_ROWS = 16 };
@@ -218,7 +219,7 @@ static void add_warps(struct op *o, void *ctx)
 {
     struct func *f = ctx;
     const int most =
-        f->module->params->legalize_dot_warps_most; /* with more warps, each thread has fewer registers */
+        f->module->params->legalize_dot_warps_most; /* with more warps, a thread would have fewer registers */
     while (o->code == OP_dot && f->num_warps < most && wants_warps(o)) {
         opt_explain(f, &(struct explanation){DECISION_more_warps, .at = o, .values = {op_result(o)},
                                              .numbers = {acc_regs(o), 2 * f->num_warps, f->num_warps}});
@@ -228,7 +229,7 @@ static void add_warps(struct op *o, void *ctx)
 
 struct forms {
     struct func *func;
-    struct map chained; /* the dots for which dot_chains_swapped holds */
+    struct map chained; /* its keys are the dots for which dot_chains_swapped returns true */
 };
 
 static void note_chained(struct op *o, void *ctx)

@@ -10,11 +10,11 @@
  * all, so that a single barrier suffices. If the buffers take too much shared memory (stepdown.c), the pass
  * splits a tile into halves and converts the halves one after the other through the same bytes. A conversion
  * inside a thread or a warp stays a `convert`, which codegen implements by moves or shuffles. Predicates are
- * stored as bytes, pointers as integers. The pass also lowers to_shared, which stores a tile for an
- * asynchronous dot or a bulk copy, to a store to a buffer; the type of the to_shared already contains the
- * buffer's layout. Gathers, histograms, and the results of atomics that several warps need become accesses of
- * shared memory too. Needs: layouts on all tiles. Leaves: shared buffers without offsets, accesses without
- * barriers. */
+ * stored as bytes, pointers as integers. The pass also lowers the op to_shared, which stores a tile for an
+ * asynchronous dot or a bulk copy, to a store to a buffer; the type of the to_shared's result already
+ * contains the buffer's layout. Gathers and histograms become accesses of shared memory too, and so do
+ * results of atomics that several warps need. Needs: layouts on all tiles. Leaves: shared buffers without
+ * offsets, accesses without barriers. */
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -24,8 +24,8 @@
 
 enum { VECTOR_BYTES = 16 };
 
-/* Returns the widest vector, in elements, with which threads of layout l can access a buffer of layout
- * `shared`. */
+/* Returns the widest vector, in elements, with which threads that hold a tile in layout l can access a buffer
+ * of layout `shared`. */
 static int widest(const struct layout *shared, const struct layout *l, int elem_bytes)
 {
     return layout_shared_vector(shared, l, VECTOR_BYTES / elem_bytes, NULL);
@@ -64,7 +64,8 @@ static bool is_dot_operand(const struct value *y)
     return false;
 }
 
-/* Returns the total number of wavefronts of a store from layout `from` and a load in layout `to`. */
+/* Returns the total number of wavefronts (cycles of shared memory) of a store of a tile in layout `from` to a
+ * buffer of layout `shared`, and of a load of the buffer in layout `to`. */
 static int wavefronts(const struct layout *shared, const struct layout *from, const struct layout *to,
                       int elem_bytes)
 {
@@ -72,8 +73,9 @@ static int wavefronts(const struct layout *shared, const struct layout *from, co
            layout_wavefronts(shared, to, elem_bytes, widest(shared, to, elem_bytes));
 }
 
-/* Returns whether consecutive registers of layout a hold pairs of neighbouring elements, as in accumulators, while
- * consecutive registers of layout b hold neighbours along another dimension. */
+/* Returns whether registers 0 and 1 of layout a hold a pair of neighbouring elements, as in accumulators,
+ * while registers 0 and 1 of layout b hold neighbours along another dimension, and a has no longer runs than
+ * pairs. */
 static bool splits_pairs(const struct layout *a, const struct layout *b)
 {
     const int n = a->nbits[IN_reg];
@@ -81,10 +83,9 @@ static bool splits_pairs(const struct layout *a, const struct layout *b)
            (n == 1 || layout_basis(a, IN_reg, 1) != layout_basis(a, IN_reg, 0) << 1);
 }
 
-/* Chooses the layout of the buffer through which x is converted to y. Prefers a layout with which ldmatrix can load y
- * or stmatrix can store x, if this layout needs no more wavefronts than the best other layout. With stmatrix,
- * a thread stores its 32-bit words as they are; other stores would first have to repack the 16-bit halves of
- * these words. */
+/* Prefers a layout with which ldmatrix can load y or stmatrix can store x, if this layout needs no more
+ * wavefronts than the best other layout. With stmatrix, a thread stores its 32-bit words as they are; other
+ * stores would first have to repack the 16-bit halves of these words. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes)
 {
     const struct layout *from = x->type->layout, *to = y->type->layout;
@@ -123,7 +124,7 @@ void buffer_layout(struct layout *out, const struct value *x, const struct value
 
 /* -- the rewrite -- */
 
-/* Stores x to a new buffer, whose layout is chosen so that y can be loaded from the buffer (buffer_layout). */
+/* Builds a store of x to a new buffer, from which y will be loaded, and returns the buffer. */
 static struct value *store_for(struct builder *b, struct value *x, const struct value *y)
 {
     struct module *m = b->func->module;
@@ -166,8 +167,8 @@ static int64_t conversion_bytes(const struct op *o)
     return type_elems(t) * type_elem_bytes(t);
 }
 
-/* Finds the run of independent conversions that starts with `first` and whose buffers together take at most
- * bytes_most(first) bytes. Returns the op after the run. */
+/* Finds the longest run of consecutive, independent conversions that starts with `first`, and whose buffers
+ * together take at most bytes_most(first) bytes. Returns the op after the run. */
 static struct op *end_of_run(const struct op *first)
 {
     int64_t bytes = conversion_bytes(first), most = bytes_most(first);
@@ -185,8 +186,8 @@ static struct op *end_of_run(const struct op *first)
 
 /* -- conversions in halves -- */
 
-/* Returns whether a register bit, or the XOR of several register bits, changes exactly this bit of the
- * coordinate, and no lane or warp bit changes it. */
+/* Returns whether layout l holds this bit of the coordinate only in registers: a register bit, or several
+ * register bits together, change exactly this coordinate bit, and no lane or warp bit changes it. */
 static bool is_in_registers(const struct layout *l, int bit)
 {
     struct span registers = {0};
@@ -199,13 +200,15 @@ static bool is_in_registers(const struct layout *l, int bit)
     return span_has(&registers, UINT32_C(1) << bit);
 }
 
-/* Describes how a tile is cut into halves: the tile is reshaped to `shape`; then a transposition (`order`)
- * moves dimension `dim`, of size 2, to the end, where it is split. `inverse` is the inverse transposition. */
+/* Describes how a tile is cut into halves: the tile is reshaped to `shape`, which has `rank` dimensions; then
+ * a transposition (`order`) moves dimension `dim`, of size 2, to the end; then a split along this dimension
+ * makes the halves. `inverse` is the inverse transposition. */
 struct cut {
     int rank, dim, shape[RANK_MAX], order[RANK_MAX], inverse[RANK_MAX];
 };
 
-/* Computes the cut at one bit of the coordinate. Returns false if the cut needs too many dimensions. */
+/* Computes the cut into the elements whose coordinate bit number `bit` is 0 and the elements for which it is
+ * 1. Returns false if the cut needs more than RANK_MAX dimensions. */
 static bool cut_at(struct cut *c, const struct layout *l, int bit)
 {
     int below = bit, d = l->rank - 1;
@@ -232,9 +235,9 @@ static bool cut_at(struct cut *c, const struct layout *l, int bit)
     return true;
 }
 
-/* Finds the cut at the highest coordinate bit that only registers hold in both layouts (is_in_registers). In
- * both layouts, each half of the tile is then in one half of the registers. Returns false if there is
- * none. */
+/* Computes the cut at the highest coordinate bit that only registers hold in both layouts (is_in_registers).
+ * In both layouts, each half of the tile is then in one half of the registers. Returns false if there is no
+ * such bit. */
 static bool find_cut(struct cut *c, const struct layout *from, const struct layout *to)
 {
     for (int bit = layout_coord_bits(from) - 1; bit >= 0; bit--)
@@ -285,8 +288,8 @@ static struct op *convert_in_halves(struct op *o)
 }
 
 /* Computes an intermediate layout M (*out), such that the conversions from t's layout to M and from M to `to`
- * can often be cut. Half of the coordinate bits that registers hold in M are in registers in t's layout too,
- * and the other half in `to`. Returns false if the two layouts have too few such bits. */
+ * can often be cut. Of the coordinate bits that registers hold in M, registers hold one half in t's layout
+ * too, and the other half in `to`. Returns false if t's layout and `to` have too few such bits. */
 static bool find_third(struct layout *out, const struct type *t, const struct layout *to)
 {
     const struct layout *from = t->layout;
@@ -330,8 +333,9 @@ static struct op *convert_over_third(struct op *o)
 
 /* -- operands of asynchronous dots -- */
 
-/* Replaces the run of to_shared ops from `first` to before `end` by stores to buffers, from which
- * asynchronous units (tensor cores, bulk copies) read the tiles. Builds a fence after the last store. */
+/* Replaces the consecutive to_shared ops from `first` up to, but not including, `end` by stores to buffers,
+ * from which asynchronous units (tensor cores, bulk copies) read the tiles. Builds a fence after the last
+ * store. */
 static void store_operands(struct op *first, const struct op *end)
 {
     struct builder b = build_before(first);
@@ -355,8 +359,8 @@ static void store_operands(struct op *first, const struct op *end)
     }
 }
 
-/* Replaces the run of conversions from `first` to before `end`: stores all tiles and then loads them all, so
- * that a single barrier suffices. */
+/* Replaces the conversions from `first` up to, but not including, `end`: stores all tiles and then loads them
+ * all, so that a single barrier suffices. */
 static void through_shared(struct op *first, const struct op *end)
 {
     struct module *m = first->block->func->module;
@@ -425,8 +429,8 @@ static void expand_histogram(struct op *o)
     op_erase(o);
 }
 
-/* -- results of atomics: only one thread gets the result of an element, but threads of other warps also need
- * the result if they hold replicas of the element -- */
+/* -- results of atomics: only the thread that executes the atomic on an element gets the result, but all
+ * threads that hold replicas of the element need it, also in other warps -- */
 
 static void share_result(struct op *o)
 {
@@ -446,8 +450,10 @@ static bool is_shared_result(const struct op *o)
            type_is_tile(op_result(o)->type) && layout_free_bits(op_result(o)->type->layout, IN_warp);
 }
 
-/* Cuts the conversion o repeatedly until its buffers are small enough. Returns the first of the ops that replace o,
- * or o itself if o is not cut. */
+/* If the buffer of conversion o is too large, replaces o by conversions of the two halves of the tile; if no
+ * cut exists, by two conversions through an intermediate layout, of which it cuts the first. `visit` later
+ * cuts the other new conversions in the same way. Returns the first of the ops that replace o, or o itself if
+ * o is not replaced. */
 static struct op *cut(struct op *o)
 {
     for (struct op *first = o; first && convert_is_shared(o) && conversion_bytes(o) > bytes_most(o);) {

@@ -11,12 +11,12 @@
  *                                            %all = convert %part : tile<4xf32,#w>               every thread gets all
  *                                            %s = reduce %all axis=0 {...}                        inside each thread
  *
- * The shape ops move no data: they make a separate dimension of the axis bits that warps hold, that is, the
- * bits of the element's index along the axis that warp bits of the layout change. For the second reduction, a
- * thread holds up to four partial results in registers (lower_reduce_parts_log2). Further partial results are
- * distributed over lanes that would otherwise hold replicas. The layout of the other dimensions does not
- * change. If the layout does not allow this split (can_split), the pass first converts the operands to a
- * plain blocked layout.
+ * Axis bits are the bits of an element's index along the axis. Warps hold an axis bit if a warp bit of the
+ * layout changes it. The shape ops move no data: they make a separate dimension of the axis bits that warps
+ * hold. For the second reduction, a thread holds up to four partial results in registers
+ * (lower_reduce_parts_log2). Further partial results are distributed over lanes that would otherwise hold
+ * replicas. The layout of the other dimensions does not change. If the layout does not allow the split
+ * (can_split), the pass first converts the operands to a plain blocked layout.
  *
  *     %v, %k = reduce %x, %i axis=0 {                   %v1, %k1 = reduce .. axis=1 {  elements of one thread, in order
  *       %first = (%a > %b) | (%a == %b) & (%i < %j)       %first = %a >= %b
@@ -25,17 +25,17 @@
  *                                                       %v, %k = reduce %v1, %k1 axis=0 { as before }
  *
  * The second example is an argmax, which combines pairs of a value and its index along the axis. The pass first
- * splits an argmax into a reduction of each thread's elements and a reduction across threads. A thread combines its
- * elements in the order of their indices (codegen/select/reduce.c). So the first of two pairs always has the
- * smaller index (%i < %j), and the first reduction need not compare indices. Needs: layouts. Leaves:
- * reductions inside warps only. */
+ * splits an argmax into a reduction of each thread's elements and a reduction across threads. In the first of
+ * these reductions, a thread combines its elements in the order of their indices (codegen/select/reduce.c).
+ * So the first of two pairs always has the smaller index (%i < %j), and this reduction need not compare
+ * indices. Needs: layouts. Leaves: reductions inside warps only. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
 /* -- the bits of the axis that warps, or lanes, hold -- */
 
 struct axis_bits {
-    enum in kind;   /* IN_warp or IN_lane; if IN_lane, read "lanes" for "warps" in comments and names below */
+    enum in kind;   /* IN_warp or IN_lane; if it is IN_lane, `warps` and other names below mean lanes */
     int low, n;     /* the axis has n coordinate bits, from bit `low` on */
     uint32_t warps; /* the mask of the axis bits that warps hold; bit 0 is bit `low` of the coordinate */
 };
@@ -51,8 +51,8 @@ static struct axis_bits bits_of_axis(const struct layout *l, int axis, enum in k
     return a;
 }
 
-/* Returns whether the axis can be split: each warp bit changes at most one bit of the axis, and no other
- * input bit of the layout changes this axis bit. */
+/* Returns whether the axis can be split: each warp bit of the layout changes at most one axis bit, and no
+ * other register, lane or warp bit changes the same axis bit. */
 static bool can_split(const struct layout *l, const struct axis_bits *a)
 {
     uint32_t taken = 0, axis = (1u << a->n) - 1;
@@ -79,9 +79,9 @@ static int count_bits(uint32_t x)
 
 /* -- splitting the axis into the bits that warps hold and the other bits -- */
 
-/* Splits the axis bits into maximal groups of adjacent bits, highest bits first. Warps hold either all bits of a
- * group or none. A group of n bits becomes a dimension of 2^n elements, its size[i]. Returns the number of
- * groups. */
+/* Splits the axis bits into maximal groups of adjacent bits, so that warps hold either all bits of a group or
+ * none. Group 0 has the highest bits. A group of n bits becomes a dimension of size[i] = 2^n elements;
+ * is_warps[i] says whether warps hold the bits of group i. Returns the number of groups. */
 static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
 {
     int n = 0;
@@ -96,8 +96,8 @@ static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
     return n;
 }
 
-/* Sets `shape` to the shape of t, in which n dimensions of the given sizes replace dimension `axis`. Returns
- * the new rank. */
+/* Sets `shape` to the shape of t, but with n dimensions of the given sizes in place of dimension `axis`.
+ * Returns the new rank. */
 static int replace_dim(const struct type *t, int axis, int n, const int *sizes, int *shape)
 {
     int rank = 0;
@@ -132,7 +132,7 @@ static struct value *warps_last(struct builder *b, struct value *x, int axis, in
 }
 
 /* Splits dimension `axis` of x into two dimensions, [.., rest, warps, ..]: the second has the axis bits that
- * warps hold. */
+ * warps hold, the first the other axis bits. */
 static struct value *split_axis(struct builder *b, struct value *x, int axis, const struct axis_bits *a)
 {
     const struct type *t = x->type;
@@ -147,9 +147,9 @@ static struct value *split_axis(struct builder *b, struct value *x, int axis, co
 
 /* -- the layout in which each warp holds all partial results -- */
 
-/* Returns layout l, in which the bits of dimension `axis` have moved from warps to registers and lanes. The
- * first own_bits bits move to registers. The other bits move to lanes that hold replicas, or to registers if
- * there are too few such lanes. */
+/* Returns layout l after the bits of dimension `axis`, all of which warps hold in l, have moved to registers
+ * and lanes. The lowest own_bits bits move to registers. The other bits move to lane bits that select between
+ * replicas; if there are too few such lane bits, more of the lowest bits move to registers. */
 static struct layout gathered(const struct layout *l, int axis, const int *shape, int own_bits)
 {
     struct axis_bits a = bits_of_axis(l, axis, IN_warp);
@@ -202,7 +202,7 @@ static struct value *as_type(struct builder *b, struct value *x, const struct ty
     return x->type == t || !type_is_tile(t) ? x : build_convert(b, x, t->layout);
 }
 
-/* Converts the operands to a blocked layout, whose axis can be split. */
+/* Converts the operands of o to a blocked layout, in which the axis can be split. */
 static void unmix(struct op *o)
 {
     struct func *f = o->block->func;
@@ -255,9 +255,10 @@ static bool counts_along(const struct value *v, int64_t axis)
     return o != NULL;
 }
 
-/* Returns the comparison a < b of the indices in the two pairs that the region combines, or NULL. The region
- * yields one of its two indices. So the comparison is true if all elements that were combined into the first
- * pair precede all elements that were combined into the second pair. */
+/* Returns the op in the region that compares the indices a < b of the two pairs that the region combines;
+ * NULL if there is none. The region must yield one of these two indices. So the comparison is true if all
+ * elements that were combined into the first pair precede all elements that were combined into the second
+ * pair. */
 static const struct op *index_comparison(const struct op *o)
 {
     const struct block *region = o->regions[0];
@@ -274,8 +275,8 @@ static const struct op *index_comparison(const struct op *o)
     return NULL;
 }
 
-/* Returns (in field `warps`) the bits of the axis that registers hold, if a thread's registers hold elements
- * in the order of their indices; else no bits. */
+/* Returns (in field `warps`) the axis bits that registers hold, if a thread's registers hold its elements in
+ * the order of their indices along the axis; otherwise returns no bits. */
 static struct axis_bits bits_of_registers(const struct layout *l, int axis)
 {
     struct axis_bits a = bits_of_axis(l, axis, IN_warp);
@@ -294,8 +295,8 @@ static struct axis_bits bits_of_registers(const struct layout *l, int axis)
     return l->flip ? (struct axis_bits){0} : a;
 }
 
-/* x must be a < b or a > b, and y must be a == b of the same values. Builds and returns the comparison a <= b or a >=
- * b, which is true if x or y is true. Returns NULL for other x and y. */
+/* If x is a comparison u < v or u > v, and y is the comparison u == v of the same values, builds and returns
+ * the comparison u <= v or u >= v, which equals x | y. Otherwise returns NULL. */
 static struct value *joined(struct builder *b, const struct value *x, const struct value *y)
 {
     static const enum pred weak[PRED_count] = {
@@ -311,7 +312,9 @@ static struct value *joined(struct builder *b, const struct value *x, const stru
     return fits ? build_cmp(b, p, u, v) : NULL;
 }
 
-/* Copies the region of o into r, but replaces the comparison `known` by true, and simplifies the result. */
+/* Copies the region of o into the region of r with two simplifications: an `and` with the comparison `known`,
+ * which is always true, becomes its other operand; and an `or` of two comparisons becomes one comparison if
+ * possible (`joined`). */
 static void region_copy_knowing(struct op *r, const struct op *o, const struct op *known)
 {
     struct block *source = o->regions[0], *copy = r->regions[0];
@@ -333,8 +336,9 @@ static void region_copy_knowing(struct op *r, const struct op *o, const struct o
     }
 }
 
-/* Splits a reduction of pairs into a reduction of each thread's elements, in order, and a reduction across
- * threads. */
+/* Splits a reduction of pairs of values and indices (index_comparison) into a reduction of each thread's
+ * elements, in the order of their indices, and a reduction across threads. Does nothing for other
+ * reductions. */
 static void split_registers(struct op *o)
 {
     int axis = (int)op_int(o, ATTR_axis), n = o->nopnds;

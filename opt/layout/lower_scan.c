@@ -13,9 +13,9 @@
  *                                          %both = reduce (join %before, %local) {...}     applies the region
  *                                          %s = select %first, %local, %both     no warp precedes the first one
  *
- * Codegen scans over registers, then over lanes. So the lowest bits of the index along the axis must be in
- * registers, the next bits in lanes, and the highest bits in warps. The shape ops move no data. Needs:
- * layouts. Leaves: scans within warps, whose axis bits have this order. */
+ * Codegen scans over registers, then over lanes. So registers must hold the lowest bits of the index along
+ * the axis (the axis bits), lanes the next bits, and warps the highest bits. The shape ops move no data.
+ * Needs: layouts. Leaves: scans within warps, with axis bits in this order. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
@@ -26,8 +26,8 @@ static int least(int x, int y)
     return x < y ? x : y;
 }
 
-/* The n coordinate bits that do not belong to the axis, lowest first. The first `used` of them are assigned
- * already. */
+/* The n coordinate bits that do not belong to the axis, lowest first. bit[0] to bit[used - 1] are already
+ * assigned to registers, lanes or warps. */
 struct others {
     int bit[COORD_BITS_MAX], n, used;
 };
@@ -73,9 +73,9 @@ const struct layout *scan_layout(const struct op *o)
     for (int i = 0; i < all; i++)
         if (i < low || i >= low + n)
             others.bit[others.n++] = i;
-    /* Assigns the lowest coordinate bits to lanes, because neighbouring elements of the last dimension are
-     * usually neighbours in memory. If the axis is the last dimension, first assigns a few of its lowest bits
-     * to registers. */
+    /* The lowest coordinate bits go to lanes, because neighbouring elements of the last dimension are usually
+     * neighbours in memory. If the axis is the last dimension, a few of its lowest bits go to registers, and
+     * the next bits to lanes. */
     bool fast = low == 0 || others.n == 0;
     int most = f->module->params->lower_scan_own_log2;
     int own = fast ? least(most, all - LANE_BITS - warps > 0 ? all - LANE_BITS - warps : 0) : n;
@@ -98,14 +98,15 @@ const struct layout *scan_layout(const struct op *o)
     return layout_intern(f->module, &l);
 }
 
-/* n[kind] is the number of axis bits in registers, lanes or warps. */
+/* n[IN_reg], n[IN_lane] and n[IN_warp] are the numbers of axis bits that registers, lanes and warps hold. */
 struct axis_share {
     int n[IN_offset];
 };
 
-/* Computes *x. Returns false if codegen cannot scan in layout l. Codegen can scan if three conditions hold. The axis
- * bits are in the order registers, lanes, warps. No input bit of the layout changes both an axis bit and
- * another coordinate bit. No two input bits change the same coordinate bit. */
+/* Computes *x for layout l. Returns false if codegen cannot scan in this layout. Codegen can scan if three
+ * conditions hold. The axis bits, from the lowest to the highest, are in registers, then in lanes, then in
+ * warps. No register, lane or warp bit of the layout changes both an axis bit and another coordinate bit. No
+ * two of these bits change the same coordinate bit. */
 static bool share_of(const struct layout *l, int axis, struct axis_share *x)
 {
     int low = axis_low(l, axis), next = low;
@@ -132,8 +133,8 @@ struct split {
     struct builder b;
     struct op *scan;
     struct module *m;
-    /* n: the number of operands; axis: the dimension that numbers the warps; dimension axis + 1 is the rest of the
-     * axis */
+    /* n: the number of operands. axis: the scan's dimension; split_scan splits it into two dimensions, `axis`
+     * for the warps' axis bits and axis + 1 for the other axis bits. */
     int n, axis;
     bool reverse;
     struct axis_share share;
@@ -162,7 +163,7 @@ static struct value *repeated(struct builder *b, struct value *x, int dim, const
     return in_type(b, OP_broadcast, in_layout(b, wide, layout_intern(b->func->module, &l)), to);
 }
 
-/* Builds a tile that holds the index of each element along `dim`, in t's layout. */
+/* Builds a tile of i32 with the shape and layout of t, in which each element is its own index along `dim`. */
 static struct value *index_along(struct builder *b, const struct type *t, int dim)
 {
     struct module *m = b->func->module;
@@ -198,8 +199,8 @@ static struct value *moved_last(struct builder *b, struct value *x, int dim)
     return dim == rank - 1 ? x : build_trans(b, x, order);
 }
 
-/* Splits x into two tiles: the elements with even and those with odd index along the last dimension. A
- * register bit must select between them. */
+/* Splits x into two tiles: half[0] has the elements with even index along the last dimension, half[1] the
+ * elements with odd index. A register bit of x's layout must select between even and odd indices. */
 static void halves(struct builder *b, struct value *x, struct value *half[2])
 {
     int shape[RANK_MAX] = {0}, rank = x->type->rank;
@@ -221,7 +222,8 @@ static void halves(struct builder *b, struct value *x, struct value *half[2])
     half[1] = &o->results[1];
 }
 
-/* Splits x along its last dimension, of size n, into n tiles. Each thread must hold all elements along it. */
+/* Splits x along its last dimension, of size n, into n tiles. Each thread must hold all elements along this
+ * dimension. */
 static void all_parts(struct builder *b, struct value *x, int n, struct value **parts)
 {
     if (n == 1) {
@@ -251,8 +253,8 @@ static struct value *bits_as(struct builder *b, struct value *x, const struct ty
     return type_elem(x->type) == elem ? x : build_cast(b, OP_bitcast, x, elem);
 }
 
-/* Broadcasts to all lanes the elements that are last along `dim`, in the order of the scan. One lane holds
- * them. Builds an OR reduction along `dim`, to which the other lanes contribute zeros. */
+/* Gives all lanes the elements of x that are last along `dim`, in the order of the scan: builds an OR
+ * reduction along `dim`, to which all other elements contribute zeros. */
 static struct value *from_lane(struct split *s, struct value *x, int dim)
 {
     const struct type *elem = type_elem(x->type), *bits = bits_type(s->m, elem);
@@ -268,8 +270,8 @@ static struct value *from_lane(struct split *s, struct value *x, int dim)
     return bits_as(&s->b, op_result(any), elem);
 }
 
-/* Returns the last element, in the order of the scan, of each warp's part: [.., warps, rest, ..] becomes [..,
- * warps, ..]. */
+/* Returns the last element, in the order of the scan, of each warp's part of x. The shape [.., warps, rest,
+ * ..] of x becomes [.., warps, ..]. */
 static struct value *end_of(struct split *s, struct value *x)
 {
     x = moved_last(&s->b, x, s->axis + 1);
@@ -317,8 +319,9 @@ static struct op *scan_like(struct split *s, struct value *const *x, int axis)
     return o;
 }
 
-/* Returns, for each warp, the scan's result for the parts of all preceding warps: [.., warps, ..]. The value
- * for the first warp is arbitrary. */
+/* `sums` has, for each warp, the scan's result for the parts of all warps up to and including this warp.
+ * Returns a tile of type t, with shape [.., warps, ..], that has for each warp the element of `sums` for the
+ * preceding warp. What it has for the first warp is arbitrary. */
 static struct value *before_each(struct split *s, struct value *sums, const struct type *t)
 {
     struct value *parts[2 * COORD_BITS_MAX];
@@ -386,7 +389,7 @@ static void split_scan(struct split *s)
     op_erase(s->scan);
 }
 
-/* Converts the scan's operands to layout l, which the scan needs, and its results back. */
+/* Converts the operands of scan o to layout l, and the results from l back to their old layouts. */
 static void lay_out(struct op *o, const struct layout *l)
 {
     struct builder b = build_before(o), after = build_after(o);

@@ -5,16 +5,17 @@
  *     %b = rems %o, %N             (16 divides N)     =>     %b = hint (rems %o, %N) contiguous=[16] divisible=[16]
  *     %q = divs %o, %N                                =>     %q = hint (divs %o, %N) constant=[16]
  *
- * Consider a run of consecutive nonnegative indices that starts at a multiple of its length. If the length divides
- * the divisor, the remainders form such a run too, and the quotients are equal. axis_info.c cannot exclude negative
- * indices, because an index may have overflowed. This pass assumes, like affine.c, that indices do not overflow. If a
- * constant is subtracted from an index, the difference may be negative. The pass allows this if the quotient
- * or remainder is used only in addresses, and if the masks of these accesses exclude all elements whose
- * difference is negative, as in a concatenation:
+ * Consider a run of consecutive nonnegative indices that starts at a multiple of the run's length. If the
+ * length divides the divisor, the remainders are consecutive too, and start at a multiple of the length, and
+ * the quotients are equal. axis_info.c cannot exclude negative indices, because an index may have overflowed.
+ * This pass assumes, like affine.c, that indices do not overflow. If a constant is subtracted from an index,
+ * the difference may be negative. The pass adds a hint nevertheless if the quotient or remainder is used only
+ * in addresses of loads, and if the masks of these loads exclude all elements whose difference is negative,
+ * as in a concatenation:
  *
  *     %o = add %i, -512;  %b = rems %o, 64;  load (%x + %b), (%i >= 512)
  *
- * Needs: traced ops. Leaves: a hint after the op, for axis_info.c. */
+ * Needs: traced ops. Leaves: a hint after each such division or remainder, for axis_info.c. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -25,8 +26,8 @@ struct modulo_runs {
     bool changed;
 };
 
-/* Returns log2 of the length of the runs along d within which the remainders are consecutive, or the
- * quotients are equal. */
+/* Returns log2 of the length of the runs along d in which the results of o are consecutive, if o is a
+ * remainder, or equal, if o is a division. Assumes that no dividend is negative. */
 static int run_along(const struct modulo_runs *w, const struct op *o, int d)
 {
     const struct axis *x = axis_of(w->axes, op_opnd(o, 0)), *y = axis_of(w->axes, op_opnd(o, 1));
@@ -37,8 +38,9 @@ static int run_along(const struct modulo_runs *w, const struct op *o, int d)
     return run;
 }
 
-/* Finds the length of the runs of the result of o, a division or remainder, along each dimension. Returns
- * true if a run is longer than axis_info.c has found, and if the result has no hint yet. */
+/* Sets runs[d] to the length of the runs (run_along) of the result of o, a division or remainder, along
+ * dimension d. Returns true if some run is longer than axis_info.c has found, and if the result has no hint
+ * yet. */
 static bool find_runs(const struct modulo_runs *w, const struct op *o, int runs[RANK_MAX])
 {
     const struct value *r = op_result(o);
@@ -51,7 +53,7 @@ static bool find_runs(const struct modulo_runs *w, const struct op *o, int runs[
     return better && !is_marked;
 }
 
-/* Returns whether v, an index, is at least 0, if no op that computes v overflows. */
+/* Returns whether v, an index, is known to be at least 0, if no op that computes v overflows. */
 static bool is_nonnegative(const struct modulo_runs *w, const struct value *v, int *budget)
 {
     const struct affine *index = affine_of(w->t, v);
@@ -76,8 +78,8 @@ static bool is_nonnegative(const struct modulo_runs *w, const struct value *v, i
     }
 }
 
-/* If divisions, remainders and broadcasts compute v from the sum of a nonnegative index and a negative
- * constant, returns this sum; else NULL. */
+/* If divisions and remainders by positive constants, hints and broadcasts compute v from the sum of a
+ * nonnegative index and a negative constant, returns the op that computes this sum; else NULL. */
 static const struct op *difference_below(const struct modulo_runs *w, const struct value *v, int *budget)
 {
     const struct op *o = v->def;
@@ -92,8 +94,8 @@ static const struct op *difference_below(const struct modulo_runs *w, const stru
     return found ? o : NULL;
 }
 
-/* Returns whether the mask implies that `difference` is at least 0, because the mask compares the first operand of
- * `difference` with a constant. */
+/* Returns whether the mask implies that the result of `difference` is at least 0, because a condition of the
+ * mask compares the first operand of `difference` with a constant. */
 static bool implies_nonnegative(const struct value *mask, const struct op *difference, int *budget)
 {
     const struct op *o = mask->def;
@@ -112,8 +114,8 @@ static bool implies_nonnegative(const struct value *mask, const struct op *diffe
     return (p == PRED_sge && least + minus >= 0) || (p == PRED_sgt && least + 1 + minus >= 0);
 }
 
-/* Returns whether v is used only in the addresses of loads whose masks imply that the difference is at least
- * 0. */
+/* Returns whether v is used only in the addresses of loads whose masks imply that the result of `difference`
+ * is at least 0. */
 static bool is_guarded(const struct value *v, const struct op *difference, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {

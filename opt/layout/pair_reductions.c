@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* pair_reductions.c: counts, for each coordinate bit of a tile, the pairwise reductions (along a dimension of
- * size 2) that combine elements that differ in this bit. Assigns the bits with the fewest such reductions to
- * warps.
+ * size 2) that combine elements whose coordinates differ in this bit. Assigns the bits with the fewest such
+ * reductions to warps.
  *
  *     %pairs = reshape %x : tile<4x2x128xi32>      combines elements of %x whose coordinates differ in bit 7:
- *     %xor = reduce %pairs axis=1 {...}            one crossing of bit 7, in tiles of 1024 elements
+ *     %xor = reduce %pairs axis=1 {...}            counts as one crossing of bit 7, in tiles of 1024 elements
  *
- * Sorts and other butterfly algorithms consist of such reductions. If a register bit selects the elements of
- * a pair, the reduction moves no data. If a lane bit selects them, it takes a shuffle. If a warp bit selects
- * them, it takes a barrier and shared memory. In a bitonic sort of 2^n elements, n - b reductions combine
- * elements that differ in bit b, so the highest bits should be in warps. */
+ * Sorts and other butterfly algorithms consist of such reductions. If a register bit of the layout selects
+ * between the two elements of a pair, the reduction moves no data. If a lane bit does, the reduction takes a
+ * shuffle; if a warp bit does, a barrier and shared memory. In a bitonic sort of 2^n elements, n - b
+ * reductions combine elements whose coordinates differ in bit b, so the highest bits should be warp bits. */
 #include "opt/layout/layouts.h"
 
 static void count(struct op *o, void *ctx)

@@ -9,16 +9,16 @@
  *                                                                 %s = trans %s.1
  *
  * The transposed product equals the product of the transposed operands in reverse order. The pass swaps the operands
- * of a dot that has too few rows for a warpgroup, but enough columns. A transposition moves no data: it reinterprets
- * the same registers or buffer with another layout. The pass swaps only if both operands are loaded, because tensor
- * maps can then load them for asynchronous dots. (The layout of a computed operand depends on the ops that
- * compute it.)
+ * of a dot that has too few rows for a warpgroup, but enough columns, if both operands are loaded, because
+ * tensor maps can then load them for asynchronous dots. (The layout of a computed operand depends on the ops
+ * that compute it.) A transposition moves no data: it reinterprets the same registers or buffer with another
+ * layout.
  *
- * An asynchronous engine can read only its first operand from registers. So the pass also swaps the operands
- * in chains of dots. In such a chain, the first operand of each dot is loaded. The second operand is computed
- * from the result of another dot of the chain, in the same or the previous iteration. After the swap, the
- * computed operands stay in registers. Without the swap, they would go through shared memory, with a fence
- * and a barrier.
+ * An asynchronous engine can read only the first operand of a dot from registers. So the pass also swaps the
+ * operands of dots that form a chain: the first operand of each dot is loaded, and the second operand is
+ * computed from the result of another dot of the chain, in the same or the previous iteration. After the
+ * swap, the computed operands stay in registers. Without the swap, they would go through shared memory, with
+ * a fence and a barrier.
  *
  *     for ... carry(%s) : 128x64 {              for ... carry(%s) {
  *       %x = dot %w, (ftrunc %s), 0               %x = dot (trans (ftrunc %s)), (trans %w), 0
@@ -46,7 +46,8 @@ static struct value *build_transposed(struct builder *b, struct value *v)
     return build_trans(b, v, (int[]){1, 0});
 }
 
-/* Converts v, an accumulator or result of the old dot, to form f; out_of converts back. */
+/* Converts v, an accumulator or result of the replaced dot, to form f: extends and transposes it as f says.
+ * out_of converts back. */
 static struct value *into(const struct form *f, struct builder *b, struct value *v)
 {
     if (type_elem(v->type) != f->elem)
@@ -85,8 +86,8 @@ static struct op *build_dot(struct builder *b, const struct op *like, const stru
     return o;
 }
 
-/* Replaces dot o, whose accumulator the loop carries, by a dot of form f. Converts the initial accumulator to this
- * form before the loop, and the result back after the loop. */
+/* Replaces dot o, whose accumulator `loop` carries, by a dot of form f. Converts the accumulator's initial
+ * value to this form before the loop, and the loop's result back after the loop. */
 static void change_around(struct op *o, struct op *loop, const struct form *f)
 {
     struct value *acc = op_opnd(o, DOT_acc), *last = &loop->results[acc->index - 1];
@@ -108,7 +109,8 @@ static void change_around(struct op *o, struct op *loop, const struct form *f)
     op_erase(o);
 }
 
-/* Replaces dot o by a dot of form f, and converts the accumulator to this form and the result back. */
+/* Replaces dot o by a dot of form f. Converts the accumulator to this form before the dot, and the result
+ * back after it. */
 static void change(struct op *o, const struct form *f)
 {
     const struct type *elem = type_elem(op_result(o)->type);
@@ -128,7 +130,7 @@ static bool is_loaded(const struct value *v)
     return o && o->code == OP_load && value_nuses(v) == 1;
 }
 
-/* Returns whether an asynchronous engine could compute the dot if its operands were swapped. */
+/* Returns whether an asynchronous engine could compute a dot of form f in place of dot o. */
 static bool fits_swapped(struct op *o, const struct form *f)
 {
     struct op *next = o->next;
@@ -139,9 +141,9 @@ static bool fits_swapped(struct op *o, const struct form *f)
     return fits;
 }
 
-/* Returns whether an asynchronous engine could read the dot's second operand from registers if the operands were
- * swapped. Returns false if the program itself transposes the result: the program has then already chosen the
- * better order of the operands. */
+/* Returns whether an asynchronous engine could compute the dot with swapped operands, and read the dot's
+ * second operand, which is then the first, from registers. Returns false if the program itself transposes the
+ * result: the program has then already chosen the better order of the operands. */
 static bool could_chain(struct op *o)
 {
     for (const struct use *u = op_result(o)->uses; u; u = u->next)

@@ -5,18 +5,19 @@
  *
  * A vector is as wide as the addresses allow (consecutive and aligned: axis_info.c) and as the layout allows
  * (consecutive elements in consecutive registers), and has 16 bytes at most. If the elements of a vector may have
- * different mask values, the access gets a `tail`: code that accesses the elements of a partly masked vector one by
- * one. But if the mask is computed from a loaded tile, the pass instead makes vectors so narrow that all elements
- * of a vector have the same mask value. The pass also sets the attribute `same` of comparisons (most of which compute
- * masks) and of divisions. `same` is the number of neighbouring registers that hold equal results; codegen computes
- * such results once, in one register. Needs: final layouts. Changes only attributes. */
+ * different mask values, the access gets the attribute `tail`: codegen then emits code that accesses the
+ * elements of a partly masked vector one by one. But if the mask is computed from a loaded tile, the pass
+ * instead makes vectors so narrow that all elements of a vector have the same mask value. The pass also sets
+ * the attribute `same` of comparisons (most of which compute masks) and of divisions: the number of
+ * neighbouring registers that hold equal results. Codegen computes such results once, in one register. Needs:
+ * final layouts. Changes only attributes. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
 enum { RUN_LOG_MOST = 20 /* log2 of the largest tile */ };
 
-/* Returns the largest vector width in elements that addresses and layout allow. Sets *dim to the vector's
- * dimension. */
+/* Returns the largest vector width in elements that addresses and layout allow. Sets *dim to the dimension
+ * along which the vector's elements are consecutive. */
 static int width_of(const struct axis_table *axes, const struct op *o, int *dim)
 {
     const struct type *t = op_opnd(o, 0)->type;
@@ -32,8 +33,8 @@ static int width_of(const struct axis_table *axes, const struct op *o, int *dim)
     return best;
 }
 
-/* Returns the reason why a vector of the access has less than 16 bytes, as the end of a message; "" if it has
- * 16. */
+/* Returns the reason why a vector of `width` elements has less than 16 bytes, as the end of a message; "" if
+ * the vector has 16 bytes. */
 static const char *limit_of(const struct axis_table *axes, const struct op *o, int dim, int width)
 {
     const struct value *p = op_opnd(o, 0);
@@ -78,8 +79,8 @@ static void visit_atomic(const struct axis_table *axes, struct op *o)
 }
 
 /* Returns whether the mask v is computed from a loaded tile. Most vectors may then be partly masked, and the
- * tail would run often. Masks that are computed from indices and scalars only usually mark the end of a row;
- * at most one vector of the row is then partly masked. */
+ * code for the tail would run often. A mask that is computed from indices and scalars alone usually marks the
+ * end of a row, and at most one vector of the row is then partly masked. */
 static bool is_from_memory(const struct value *v, int *budget)
 {
     const struct op *o = type_is_tile(v->type) ? v->def : NULL;

@@ -101,8 +101,8 @@ static void live_at(struct buffer *b, int first, int last)
 }
 
 /* Extends the live range of b to the wait for the copy or dot that `reader` starts: the first wait whose
- * `pending` is at most the number of copies or dots that have started since `reader`. Extends it to whole
- * loops that `reader` leaves before such a wait. */
+ * `pending` is at most the number of copies or dots that have started since `reader`. If no such wait follows
+ * `reader` in the body of a loop around it, extends the live range to the whole loop. */
 static void live_until_wait(struct placement *p, struct buffer *b, const struct op *reader)
 {
     const enum completion kind = op_completion(reader);
@@ -129,8 +129,8 @@ static void extend_lifetime(struct placement *p, struct buffer *b, const struct 
         bool is_filled_by_producer =
             u->user->code == OP_mbar_init || (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v);
         if (is_filled_by_producer && roles_around(u->user)) {
-            /* the producer starts together with the consumers, and fills no buffer after its last use by
-             * consumers */
+            /* the producer starts together with the consumers, and does not fill a buffer after the consumers
+             * have used the buffer for the last time */
             int start = lookup(&p->position, roles_around(u->user));
             b->first = start < b->first ? start : b->first;
             continue;
@@ -165,8 +165,8 @@ static int64_t round_up(int64_t n, int64_t bytes)
     return (n + align - 1) / align * align;
 }
 
-/* Returns the lowest offset at which b overlaps none of the n placed buffers. If `overlap`, b may overlap buffers
- * that are not live at the same time as b. */
+/* Returns the lowest offset at which b overlaps none of the n placed buffers. If `overlap` is true, b may
+ * overlap buffers that are not live at the same time as b. */
 static int64_t first_fit(const struct buffer *placed, int n, const struct buffer *b, bool overlap)
 {
     int64_t at = 0;

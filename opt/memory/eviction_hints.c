@@ -23,7 +23,7 @@ enum { VECTOR_BYTES = 16 };
 
 struct visit {
     struct affine_table *t;
-    /* the number of loads and stores of tiles through each parameter, and the last of them */
+    /* for each parameter: the number of loads and stores of tiles through it, and the last such op */
     int *accesses;
     struct op **last;
     bool unknown; /* the kernel has a load or store of a tile whose address is not a polynomial */

@@ -17,9 +17,10 @@
  * array under a lock spend most of their time on such loads. On a path that did not contain the load, the
  * hoisted load is an additional access, so its address must be valid. The store after the branch proves this,
  * because it has the same address and mask as the load. The store must run in any case: no op in the regions,
- * or between the branch and the store, may end the program or wait. The load stays behind all ops that
- * precede the branch, so it still sees the writes that these ops order before it (for example by acquiring a
- * lock). Needs: traced ops. */
+ * or between the branch and the store, may end the program or wait. The load must not be volatile, and must
+ * precede all writes of its region. The hoisted load still follows all ops that precede the branch. So it
+ * still sees the writes that these ops order before it (for example by acquiring a lock). Needs: traced
+ * ops. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"

@@ -12,8 +12,8 @@
  * with the accesses that remain in the list at the end of the body. So each iteration is ordered after the previous
  * iteration. Needs: offsets of buffers.
  *
- * A barrier before a loop executes only once. If a barrier in front of an innermost loop makes a barrier inside the
- * loop unnecessary, the pass inserts the barrier in front of the loop:
+ * A barrier before a loop executes only once. If a barrier before an innermost loop makes a barrier inside
+ * the loop unnecessary, the pass inserts the barrier before the loop:
  *
  *     shared_store %a, %x                    shared_store %a, %x
  *     for ... {                     =>       barrier
@@ -38,11 +38,11 @@
  *
  * An atomic of a tile gets no such barrier: each thread releases its own accesses.
  *
- * The pass also erases a fence that another fence of the same block covers.
+ * The pass also erases a fence_async if a later fence_async of the same block makes it unnecessary.
  *
  * Two accesses to a ring do not conflict if their stage numbers always differ. If one stage number is computed from
- * the other, the pass evaluates this computation for every possible value of the other number, and
- * compares. */
+ * the other, the pass checks this by evaluating the computation for every possible value of the other stage
+ * number. */
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
@@ -52,7 +52,7 @@
 struct access {
     int64_t start, end;
     bool writes;
-    /* the kind of completion of the access while it is in flight; COMPLETION_order: the access has ended,
+    /* while the access is in flight: the kind of its completion. COMPLETION_order: the access has ended,
      * because the op is synchronous or a wait has covered all ops of its kind */
     enum completion in_flight;
     /* a wait since the last barrier may have ended the access, so that the next barrier orders it before
@@ -70,7 +70,7 @@ typedef VEC(struct access) accesses;
 /* The threads that take part in a barrier: none (no barrier is needed), those of one warpgroup, or all. */
 enum meeting { NOBODY, GROUP, ALL };
 
-/* The cached result of a walk through a loop that inserts no barriers. */
+/* The cached result of a walk through a loop. The walk inserted no barriers. */
 struct known {
     accesses before; /* the key: the accesses that no barrier has ordered yet where the loop begins */
     accesses after;  /* the accesses that no barrier has ordered yet where the loop ends */
@@ -80,9 +80,9 @@ struct known {
     const struct known *next;
 };
 
-/* The range of bytes that represents global memory in the list; no buffer overlaps it. Atomics with release
- * semantics are listed as writes, and all other global accesses as reads, so that a conflict always involves a
- * releasing atomic. */
+/* The range of bytes that represents global memory in the list; no buffer overlaps it. All global accesses in
+ * the list count as reads. An atomic with release semantics is not listed, but counts as a write, so only
+ * such an atomic conflicts with listed global accesses. */
 enum { GLOBAL_START = -2, GLOBAL_END = -1 };
 
 struct walker {
@@ -90,7 +90,7 @@ struct walker {
     bool
         releases; /* global accesses are listed, because the function has scalar atomics with release semantics */
     struct map *known; /* maps a loop to its cached results; an inserted barrier empties the cache */
-    bool insert;   /* false: the walk inserts nothing, and only finds the accesses that it leaves unordered */
+    bool insert;   /* false: the walk inserts no barriers, but counts them and tracks accesses as if it did */
     int nbarriers; /* the number of barriers that the walk would insert */
     enum meeting largest;   /* the kind of the largest of these barriers */
     const struct op *first; /* the op before which the first of these barriers belongs */
@@ -125,8 +125,8 @@ static void append(struct walker *w, accesses *to, const accesses *from)
 
 /* -- stages -- */
 
-/* Sets *result to the value of v if `known` is i. Returns false if v also depends on other values that are
- * not constant. */
+/* Sets *result to the value that v has when `known` has the value i, and returns true. Returns false if v
+ * also depends on other values that are not constant, or if this function cannot evaluate v's computation. */
 static bool evaluate(const struct value *v, const struct value *known, int64_t i, int depth, int64_t *result)
 {
     enum { OPNDS_MOST = 3 };
@@ -171,10 +171,10 @@ static bool are_apart(const struct access *x, const struct access *y)
 }
 
 /* Replaces the stage numbers of accesses by values that are available in the next iteration of the loop. `handed`
- * is the op that passes values to the body's carried arguments, from its operand `first` on: the loop (initial
- * values) or the body's yield. If `handed` is NULL, the walk leaves the loop. If `handed` passes the stage number
- * of an access to an argument, the argument becomes the access's stage number. Other stage numbers that are
- * computed inside the loop change from one iteration to the next, so they become unknown. */
+ * is the op whose operands, from operand number `first` on, become the body's carried arguments: the loop
+ * (initial values) or the body's yield. If `handed` is NULL, the walk leaves the loop. If `handed` passes the
+ * stage number of an access to an argument, the argument becomes the access's stage number. Other stage
+ * numbers that are computed inside the loop change from one iteration to the next, so they become unknown. */
 static void rename_stages(accesses *list, const struct op *loop, const struct op *handed, int first)
 {
     struct block *body = loop->regions[0];
@@ -207,9 +207,9 @@ static enum meeting conflicts(const accesses *list, const struct access *x)
     return m;
 }
 
-/* Removes the accesses that a barrier of all threads orders before all later accesses. If the barrier synchronizes
- * only the threads of a warpgroup, the accesses stay in the list, because they may conflict with other warpgroups;
- * `met` marks them. Accesses in flight stay too. */
+/* Updates the list for a barrier of kind m. A barrier of all threads removes the accesses, except those in
+ * flight. A barrier within each warpgroup removes none, because the accesses may conflict with accesses of
+ * other warpgroups. It only sets `met` for accesses `by_groups` that are not in flight. */
 static void forget(accesses *list, enum meeting m)
 {
     int n = 0;
@@ -297,8 +297,8 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
 
 static void walk(struct walker *w, struct block *b, accesses *since);
 
-/* Returns the accesses that no barrier has ordered yet where the region ends. `before` are those where the
- * region begins. Inserts no barriers. */
+/* Returns the accesses that no barrier has ordered yet where the region ends. `before` are the accesses that
+ * no barrier has ordered yet where the region begins. Inserts no barriers. */
 static accesses outcome(struct walker *w, struct block *b, const accesses *before)
 {
     struct walker look = {.arena = w->arena, .known = w->known, .releases = w->releases};
@@ -308,8 +308,8 @@ static accesses outcome(struct walker *w, struct block *b, const accesses *befor
     return after;
 }
 
-/* Returns the accesses that may not be ordered yet where an iteration of the loop begins. `since` are those
- * where the loop begins. */
+/* Returns the accesses that may be unordered where an iteration of the loop begins. `since` are the accesses
+ * that no barrier has ordered yet where the loop begins. */
 static accesses around_loop(struct walker *w, const struct op *o, const accesses *since)
 {
     bool counts = o->code == OP_for;
@@ -472,8 +472,8 @@ static bool has_release(const struct block *b)
     return false;
 }
 
-/* Returns whether o accesses global memory in threads other than the one that executes scalar atomics. (The same
- * thread executes scalar stores; all threads execute scalar loads.) */
+/* Returns whether o accesses global memory in threads other than the one that executes scalar atomics. (The
+ * thread that executes scalar atomics also executes scalar stores; all threads execute scalar loads.) */
 static bool is_by_others(const struct op *o)
 {
     return o->code == OP_load || type_is_tile(op_opnd(o, 0)->type);
@@ -525,10 +525,10 @@ const struct op *barrier_missing(struct func *f)
     return order_accesses(f, false);
 }
 
-/* Erases the fence in front of o, another fence, if no asynchronous unit reads shared memory between them, and if the
- * fences are for the threads' writes. A fence waits for all cp.async copies in flight, also for copies that only later
- * iterations read. (On an H200, the kernel for the states of Mamba-2 takes 25.6 us with both fences, and 24.7
- * us with one.) */
+/* If o is a fence_async, erases the fence_async before it in the block, provided that both fences are for the
+ * threads' writes (not read=1), and that no asynchronous unit reads shared memory between them. A fence waits
+ * for all cp.async copies in flight, also for copies that only later iterations read. (On an H200, the kernel
+ * for the states of Mamba-2 takes 25.6 us with both fences, and 24.7 us with one.) */
 static void drop_fence_before(struct op *o, void *ctx)
 {
     (void)ctx;

@@ -233,7 +233,8 @@ static bool is_read_behind(const struct op *loop, const struct value *start)
     return false;
 }
 
-/* Prefetches the first tile of a later program's row before the last of several loops over a row. */
+/* If `loop` is the last of several loops over a row with long tiles, prefetches, before the loop, the first
+ * tile of a later program's row. */
 static void prefetch_first_tile(struct prefetcher *a, struct op *loop, struct op *load, struct row *r)
 {
     const struct params *params = a->func->module->params;

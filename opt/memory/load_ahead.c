@@ -38,7 +38,7 @@ struct contents {
      * body contains an op that excludes the rewrite */
     bool writes, waits, other;
     int slots;       /* an estimate of the instructions that a thread executes for elementwise ops */
-    int float_slots; /* those of these instructions that compute with floats */
+    int float_slots; /* the part of `slots` that computes with floats */
     int regs;        /* the registers of a thread that the largest tile of floats takes */
     int64_t bytes;   /* the bytes of the tiles that an iteration loads */
 };

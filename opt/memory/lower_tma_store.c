@@ -30,8 +30,8 @@ struct count {
     const struct op *like;
 };
 
-/* Returns whether both ops are tensor_stores of tiles of the same shape. Those that also use the same map
- * need the same box. */
+/* Returns whether both ops are tensor_stores of tiles of the same shape. If two such ops use the same map,
+ * they need the same box. */
 static bool stores_alike(const struct op *a, const struct op *b)
 {
     return a->code == OP_tensor_store && b->code == OP_tensor_store &&
@@ -106,8 +106,9 @@ static struct op *outermost_loop(const struct op *o)
     return loop;
 }
 
-/* If the CTA has two warpgroups, and each holds consecutive rows that the other does not hold, the warpgroups
- * need no common barrier: returns the number of rows of one warpgroup. Otherwise returns 0. */
+/* Returns the number of rows of one warpgroup if the CTA has two warpgroups, each holds consecutive rows that
+ * the other does not hold, and copies of these rows can be separate. The warpgroups then need no common
+ * barrier. Otherwise returns 0. */
 static int rows_of_group(const struct op *store)
 {
     enum { GROUP_BIT = 2, GROUPS = 2 };

@@ -11,7 +11,7 @@
 
 /* -- allocate_shared.c -- */
 /* Returns the shared_alloc of buf, which is a buffer or one stage of a buffer (shared_stage). If `stage` is
- * not NULL, sets *stage to the number of the stage, or to NULL if buf is a whole buffer. */
+ * not NULL, sets *stage to the value that is the stage's number, or to NULL if buf is a whole buffer. */
 struct op *buffer_alloc(const struct value *buf, struct value **stage);
 int64_t buffer_bytes(const struct type *t); /* the size of a buffer of type t, with all its stages */
 

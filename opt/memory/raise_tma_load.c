@@ -112,9 +112,9 @@ static bool may_pay(const struct op *load)
     return is_operand(op_result(load), load->block) && has_same_readers(load);
 }
 
-/* Returns whether threads should load, into registers, the tiles from which the loop computes operands. A loop that
- * writes memory is excluded, because the loads of an iteration cannot start before the stores of the previous
- * iteration. */
+/* Returns whether threads should load, into registers, the tiles from which the loop computes operands. This
+ * holds for short loops (loop_is_short). A loop that writes memory is excluded, because the loads of an
+ * iteration cannot start before the stores of the previous iteration. */
 static bool loads_into_registers(const struct op *loop)
 {
     return loop_is_short(loop) && !op_may_write(loop);
@@ -137,10 +137,10 @@ static bool fills_stages(const struct type *t)
     return type_elems(t) * type_elem_bytes(t) % STAGE_ALIGN == 0;
 }
 
-/* Suppose that `load` loads a vector, that the loop computes an operand of a dot from the vector, and that
- * the load of the dot's other operand may become a copy. Then returns the load of that operand, and otherwise
- * NULL. The copy of the vector can share a stage with the copy of that operand: then the warps that run the
- * dots (the consumers) need neither copy the vector nor wait for each other. */
+/* If `load` loads a vector, the loop computes an operand of an asynchronous dot from the vector, and the load
+ * of the dot's other operand may become a copy, returns the load of the other operand. Otherwise returns
+ * NULL. The copies of the vector and of the other operand can then share a stage. This saves time: the warps
+ * that run the dots (the consumers) need neither copy the vector nor wait for each other. */
 static const struct op *load_beside(const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -157,9 +157,9 @@ static const struct op *load_beside(const struct op *load)
 }
 
 /* Dimension `dim` of v is contiguous in memory, and therefore also in the copied tile. Returns whether all
- * dots that read v can read a tile that is contiguous along `dim`. If an element does not have
- * either_major_bytes bytes (2), the tile must be contiguous along K, the dimension along which the dot
- * sums. */
+ * dots that read v can read a tile that is contiguous along `dim`. If an element has either_major_bytes bytes
+ * (2), dots can read any tile. Otherwise the tile must be contiguous along K, the dimension along which the
+ * dot sums. */
 static bool major_fits(const struct value *v, int dim)
 {
     const struct target *t = v->block->func->target;
@@ -434,9 +434,10 @@ static bool threads_copy(struct raising *r, const struct op *load)
     return false;
 }
 
-/* A loop has only one kind of pipeline. So if the load of a tile that only a dot reads stays a load, all
- * loads of its block stay loads. Exception: if the threads will copy that tile to shared memory
- * (threads_copy), the other loads may become copies by tensor maps. */
+/* Either a producer warp copies the tiles of a loop, or the loop's threads load them. So if the load of a
+ * tile that only a dot reads stays a load, all loads of the load's block stay loads. Exception: if the
+ * threads will copy that tile to shared memory (threads_copy), the other loads may become copies by tensor
+ * maps. */
 static void keep_together(struct raising *r)
 {
     for (int i = 0; i < r->loads.n; i++)
@@ -479,7 +480,7 @@ static void keep_short_loops(struct raising *r)
 /* If dots are not asynchronous, a warp leaves the tensor cores idle while it waits for a stage of a buffer
  * and loads fragments from it. Another CTA of the SM, or another warpgroup, can use the tensor cores during
  * this time. If a CTA has only one warpgroup, and its buffers take more than half of the SM's shared memory,
- * there is neither. Then all loads stay loads: the threads copy the tiles themselves, and load the fragments
+ * neither exists. Then all loads stay loads: the threads copy the tiles themselves, and load the fragments
  * of the next step along K while the current step multiplies (pipeline_loops.c). */
 static void keep_two_ctas(struct raising *r)
 {

@@ -36,7 +36,8 @@ static int64_t divisor_of(struct affine_table *t, const struct term *x)
 }
 
 /* Adds a guard which requires that p * bytes is a multiple of 16. A guard holds if its expression is at least 0;
- * here the expression is 0 minus the square of the remainder. */
+ * here the expression is 0 minus the square of the remainder. Returns false if g is full or if the launcher
+ * cannot compute p. */
 static bool guard(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g)
 {
     struct arena *arena = t->f->module->arena;

@@ -2,7 +2,8 @@
 /* tma_shift.c: lets tensor maps describe boxes whose position depends on values in memory. There are two problems. A
  * coordinate below 0 is outside of a tensor map, although a row before the parameter's address may exist. And a bound
  * that is loaded from memory is unknown when the launcher makes the map. The solution is to add constants to the
- * coordinates:
+ * coordinates. In the examples, k numbers the elements of 2 bytes in a row, and s is the stride of the rows
+ * in bytes:
  *
  *     A + s m + 2 k,  m from memory                 coordinates 2^30, m + 2^29, k
  *                                                   strides     2^34 - s / 2, s, 2         extents ..., 2^30, ...
@@ -70,9 +71,10 @@ static void drop_dim(struct access *a, int dim)
         a->dims[d] = a->dims[d + 1];
 }
 
-/* Returns the additional dimension whose start is the bound of dimension d: it has the same stride as d.
- * Returns -1 if there is none. If several additional dimensions have this stride, one for each term of the
- * bound, merges them. */
+/* An additional dimension of an access is a dimension that its tile does not have. Returns the additional
+ * dimension whose start is the bound of dimension d: it has the same stride as d. If several additional
+ * dimensions have this stride, one for each term of the bound, first merges them. Returns -1 if there is no
+ * such dimension, or if the dimensions cannot be merged. */
 static int find_end(struct affine_table *t, struct access *a, int d)
 {
     int end = -1;
@@ -91,7 +93,8 @@ static int find_end(struct affine_table *t, struct access *a, int d)
 }
 
 /* Shifts dimension d of the tile, whose bound is a value from memory, and the additional dimension whose
- * start is this bound. Returns false if d has no such bound, or if d has other bounds too. */
+ * start is this bound. Returns false if d has no such bound, if d has other bounds too, or if `limited`
+ * cannot compute the bound. */
 static bool shift_to_end(struct affine_table *t, struct access *a, int d)
 {
     struct access_dim *dim = &a->dims[d];

@@ -10,8 +10,8 @@
  * A masked load needs additional instructions: each vector has a comparison, and each of its registers is first set
  * to the value `other`. In a loop over a row, only the last tile needs a mask. Loads with the same mask share one
  * branch if no op between them writes memory. The pass handles loops that count up from a nonnegative
- * constant, and masks that only loads use. The pass runs after all passes that search for masked loads.
- * Needs: vector widths. */
+ * constant, and masks that only loads use. The pass does not change kernels with a producer warp. The pass
+ * runs after all passes that search for masked loads. Needs: vector widths. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 

@@ -16,16 +16,16 @@
  *                                                       the last iteration or the last two, without a further dot
  *                                                     } else { yield %sum }
  *
- * The pass divides an iteration into two parts. The early part contains the dot, the mbar_waits in front of
+ * The pass divides an iteration into two parts. The early part contains the dot, the mbar_waits before
  * the dot, and the ops that compute operands of the dot or of these waits. The late part contains all other
- * ops. The loop carries the values of the early part that the late part uses; one of these values is the dot
- * in flight. A pair of iterations of the old loop becomes one iteration of the new loop. If the new loop had
- * only one copy of the body, it would have to move the result of the dot in flight to other registers, and
- * ptxas would insert a wait for the dot there.
+ * ops. The loop carries the values of the early part that the late part uses, among them the result of the
+ * dot in flight. A pair of iterations of the old loop becomes one iteration of the new loop. If the new loop
+ * had only one copy of the body, it would have to move the result of the dot in flight to other registers,
+ * and ptxas would insert a wait for the dot there.
  *
  * If the pointer of a load advances linearly with the loop's counter, the new loop carries the pointer
  * (carry_pointers), so that the loads of both iterations use one pointer. The loads of the second iteration
- * stand beside the loads of the first iteration (gather_loads).
+ * move up to the loads of the first iteration (gather_loads).
  *
  * The pass rewrites a loop if
  * - the early part uses no value of the late part, and the dot's accumulator starts as a constant;
@@ -180,7 +180,7 @@ static void find_crossing(struct alternation *a)
 /* Builds the early or the late part of the iteration whose counter is k. On entry a->carried holds the values
  * of the loop's carried arguments. For the arguments of the part that it builds, the function replaces these
  * values by the values that the iteration yields. The early part writes the crossing values to `dot`, and the
- * late part reads them from `dot`. `pending` is the number of dots that may stay in flight behind the wait of
+ * late part reads them from `dot`. `pending` is the number of dots that may stay in flight after the wait of
  * the late part. */
 static void build_part(struct alternation *a, struct builder *b, bool early, struct value *k,
                        struct value **dot, int pending)
@@ -220,8 +220,8 @@ static struct value *build_step(struct alternation *a, struct builder *b, struct
 
 /* -- the loads of a pair -- */
 
-/* Moves the pure ops that read v in front of `at`, and then the pure ops that read the results of moved ops.
- * Ops that cannot move there stay where they are. */
+/* Moves the pure ops that read v to the place before `at`, and then the pure ops that read the results of
+ * moved ops. Ops that cannot move there stay where they are. */
 static void move_readers(const struct value *v, struct op *at)
 {
     for (const struct use *next, *u = v->uses; u; u = next) {
@@ -234,11 +234,12 @@ static void move_readers(const struct value *v, struct op *at)
     }
 }
 
-/* Moves the loads of a pair's second iteration, which starts with the op `second`, in front of the last load
- * of the first iteration. The reason: ptxas often gives all loads of a loop the same scoreboard, so that the
- * first reader of a loaded value also waits for the newest load. Each moved load replaces a carried value.
- * The readers of this value move in front of the first iteration's wait for a dot. The scheduler moves no op
- * across this wait, so the load can write the register of this value. */
+/* The op `second` is the first op of a pair's second iteration. Moves the loads of this iteration to the
+ * place before the last load of the first iteration. The reason: ptxas often gives all loads of a loop the
+ * same scoreboard, so that the first reader of a loaded value also waits for the newest load. Each moved load
+ * replaces a carried value. The readers of the carried value move to the place before the first iteration's
+ * wait for a dot. codegen/schedule.c moves no instruction across this wait, so the load can write the
+ * registers of the carried value. */
 static void gather_loads(struct op *second)
 {
     enum { MOST = 32 };
@@ -258,8 +259,8 @@ static void gather_loads(struct op *second)
 }
 
 /* Builds the loop over pairs of iterations. x holds the carried values, the crossing values, and the counter
- * of the iteration whose late part comes next. On entry, these are the values in front of the loop; on
- * return, the values behind the loop. `other` has room for the crossing values of a second iteration. */
+ * of the iteration whose late part comes next. On entry, these are the values before the loop; on
+ * return, the values after the loop. `other` has room for the crossing values of a second iteration. */
 static void build_pairs(struct alternation *a, struct builder *b, struct value **x, struct value **other)
 {
     const int n = a->loop->nresults, all = n + a->crossing.n + 1;
@@ -279,7 +280,7 @@ static void build_pairs(struct alternation *a, struct builder *b, struct value *
         x[i] = &pairs->results[i];
 }
 
-/* Builds the one or two iterations that remain behind the loop over pairs. Returns the `if` that chooses
+/* Builds the one or two iterations that remain after the loop over pairs. Returns the `if` that chooses
  * between two iterations and one. The results of this `if` are the results of the old loop. */
 static struct op *build_rest(struct alternation *a, struct builder *b, struct value **x, struct value **other)
 {
@@ -339,8 +340,9 @@ static bool plan(struct alternation *a, struct op *loop)
 /* -- pointers -- */
 
 /* Sets *step to the difference between the values of v in two consecutive iterations; builds, at b, the ops
- * that compute it. Sets *step to NULL if v is defined outside the loop. Returns false if v is not a linear
- * function of the loop's counter, or if the search would visit more than *budget operands. */
+ * that compute this difference. If v is defined outside the loop, sets *step to NULL. Returns true in both
+ * cases. Returns false if this function does not find v to be a linear function of the loop's counter, or if
+ * the search would visit more than *budget operands. */
 static bool find_step(struct op *loop, struct builder *b, struct value *v, struct value **step, int *budget)
 {
     enum { LEFT = 1, RIGHT = 2 };

@@ -15,17 +15,17 @@
  *                                                    mbar_arrive %empty[%old], (%lo < %hi)
  *
  * The loop carries the dot in flight, the operand that the dot reads from registers, and the numbers of the
- * stages that the loop releases behind the dot. The wait for the dot moves into the next iteration, in front
- * of that iteration's first wait for a dot. The first wait would wait for this dot anyway, because dots end
+ * stages that the loop releases after the dot. The wait for the dot moves into the next iteration, before
+ * that iteration's first wait for a dot. The first wait would wait for this dot anyway, because dots end
  * in the order in which they start. So the moved wait costs nothing, and tensor cores run from one iteration
  * into the next.
  *
  * The pass rewrites a loop of at least LEAST_DOTS dots if all of these conditions hold:
- * - The body has no branches: if a branch computes the dot's operand (keep_maximum.c), the operand's
- *   registers change in the arms.
+ * - The body has no branches: a branch that computes the dot's operand (keep_maximum.c) would write the
+ *   operand's registers while the dot of the previous iteration still reads them.
  * - The loop does nothing with the last dot's accumulator but carry it.
  * - Threads write no buffer that the dot reads.
- * - Behind the wait for the dot, the only ops with effects are releases of stages.
+ * - After the wait for the dot, the only ops with effects are releases of stages.
  * - The rings of these stages have several stages, because the producer must fill a stage for the first dot
  *   before the loop releases the last dot's stage.
  * - The accumulators and the operand fit into the registers that setmaxnreg gives to a consumer thread.
@@ -88,13 +88,13 @@ struct op *wait_if_carried(const struct op *dot)
 struct carried_dot {
     struct op *loop, *dot, *wait;
     struct op *first_wait;             /* the first wait for a dot in the body */
-    int started;                       /* the number of dots that start in front of first_wait */
-    struct op *release[RELEASES_MOST]; /* the releases behind the wait */
+    int started;                       /* the number of dots that start before first_wait */
+    struct op *release[RELEASES_MOST]; /* the releases after the wait */
     int nreleases;
 };
 
 /* Sets c->dot to the last dot, c->first_wait to the first wait for a dot, and c->started to the number of
- * dots in front of that wait. Returns the number of all dots, or 0 if the body has branches or loops. */
+ * dots before that wait. Returns the number of all dots, or 0 if the body has branches or loops. */
 static int find_dots(struct carried_dot *c)
 {
     int dots = 0;
@@ -126,8 +126,8 @@ static struct value *stage_of(const struct op *release)
     return stage;
 }
 
-/* Finds the releases behind the wait. Returns false if another op with effects is there, or if a ring has one
- * stage. */
+/* Finds the releases after the wait. Returns false if another op with effects follows the wait, if a release
+ * depends on a condition, if there are more than RELEASES_MOST releases, or if a ring has one stage. */
 static bool find_releases(struct carried_dot *c)
 {
     for (struct op *o = c->wait->next; o != c->loop->regions[0]->last; o = o->next) {
@@ -183,8 +183,8 @@ static void build_releases(const struct carried_dot *c, struct builder *b, struc
     }
 }
 
-/* Rewrites the loop. The loop carries, in addition, the stages of the releases and then operand a if it is in
- * registers. */
+/* Rewrites the loop. The new loop also carries the stage number of each release, and then operand a of the
+ * dot if this operand is in registers. */
 static void carry(struct carried_dot *c)
 {
     struct value *x[RELEASES_MOST + 1], *a = op_opnd(c->dot, DOT_a);

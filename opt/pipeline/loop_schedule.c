@@ -364,8 +364,8 @@ static int64_t occupy(struct estimate *e, struct actor *a, const struct schedule
 }
 
 /* The actor's next op starts at time `start`. If this op fills a buffer with the tile of iteration
- * FROM_ITERATION, or is the first read of this tile, subtracts `start` from the buffer's ahead_cycles, or
- * adds it. The sum is the time from the start of the copy to the first read. */
+ * FROM_ITERATION, subtracts `start` from the buffer's ahead_cycles. If this op is the first read of the tile,
+ * adds `start`. The sum is the time from the start of the copy to the first read. */
 static void note_lead(struct estimate *e, const struct actor *a, int64_t start)
 {
     for (int i = 0; i < e->s->buffers.n; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* overlap_dots.c: in a loop with two dots, the second of which reads an operand computed from the result of
- * the first, runs the second dot of iteration i during the first dot and the arithmetic of iteration i+1.
+/* overlap_dots.c: rewrites loops with two dots in which the second dot reads an operand that is computed from
+ * the first dot's result. The second dot of iteration i then runs during the first dot and the arithmetic of
+ * iteration i+1.
  *
  *     for %k = %lo to %hi carry(%sum, %m) {       %e = if %lo < %hi {
  *       mbar_wait %K                                 mbar_wait %K; %s = mma_start %q, %K, 0; mma_wait; %p, %a = f(...)
@@ -27,7 +28,7 @@
  *
  * The product %sum * %a may be in a branch that skips it in some iterations (skip_rescaling.c,
  * keep_maximum.c). Then the conversion of the second dot's operand to its narrow type becomes late, too, if a
- * thread has registers for the tile before the conversion:
+ * thread has registers for the unconverted tile:
  *
  *     %p.1 = ftrunc %x; ... carry %p.1                 carry %x
  *     %s.1 = mma_start %q, %K.1, 0              =>     %s.1 = mma_start %q, %K.1, 0
@@ -36,8 +37,8 @@
  *                                                      %d = mma_start %p, %V, %t
  *
  * Then the conversion runs during the first dot, and no longer between the end of one iteration and the first dot of
- * the next. Without the branch, ptxas would move the conversion in front of the first dot. Times of attention
- * in us (D = 64, H200; both columns skip the product):
+ * the next. Without the branch, ptxas would move the conversion before the first dot. Times of attention
+ * in us (D = 64, H200; in both columns, a branch skips the product):
  *
  *                                    conversion early   conversion late
  *     128 heads of 4096 rows                     1291              1233
@@ -45,13 +46,13 @@
  *     32 heads of 16384 rows                     5060              4691
  *     32 heads of 16384 rows, causal             2493              2429
  *
- * A branch may also compute the second dot's operand (keep_maximum.c). This branch stays in front of the wait
- * for the second dot, because ptxas does not move this wait across the branch. So, while the branch computes
- * the next operand, the second dot still reads the operand of the previous iteration. Unless the conversion
- * is late, the pass therefore unrolls the loop by two, so that the operands of two iterations have different
- * registers. In the first of these two iterations, the wait for the second dot moves behind the start of the
- * next first dot. In front of the loop, where the first operand is computed, the branch's second arm replaces
- * the branch.
+ * A branch may also compute the second dot's operand (keep_maximum.c). The pass puts this branch before the
+ * wait for the second dot: ptxas moves waits up, but not across a branch. So, while the branch computes the
+ * next operand, the second dot still reads the operand of the previous iteration. Unless the conversion is
+ * late, the pass therefore unrolls the loop by two, so that the operands of two iterations have different
+ * registers. If the second dot's ring has a stage to spare, the first iteration's wait for the second dot
+ * moves to after the start of the second iteration's first dot. Before the loop, where the first operand is
+ * computed, the branch's second arm replaces the branch.
  *
  * Some loops are known to run one or two iterations, like the loop over the diagonal blocks of causal attention. The
  * new loop, which runs one iteration less, would then run no iteration or one. The pass drops the new loop in
@@ -63,7 +64,7 @@
  *
  *     mbar_wait %K; stagger_wait; %s = mma_start %q, %K, 0; mma_wait; %p = ...; stagger_arrive   of the first iteration
  *     ...
- *     mbar_wait %V; %d = mma_start %p, %V, %sum * %a; mma_wait; stagger_end        of the last
+ *     mbar_wait %V; %d = mma_start %p, %V, %sum * %a; mma_wait; stagger_end        of the last iteration
  *
  * Without staggering, all warpgroups would reach their arithmetic at the same time, and the tensor cores would idle
  * during this arithmetic. Warpgroups that start at the same time stay close together. In an attention kernel on an
@@ -108,7 +109,7 @@
  *     D = 64, causal                 1,124,932   1,089,527
  *
  * If no branch computes the operand, the pass staggers only the first loop of a tile, because the warpgroups
- * stay apart in the loops behind it. The bounds of the loop are scalars, so either all warpgroups execute the
+ * stay apart in the loops after it. The bounds of the loop are scalars, so either all warpgroups execute the
  * three stagger ops, or no warpgroup executes them. The pass does not stagger warpgroups that share rows: a
  * barrier brings such warpgroups together in each iteration.
  *
@@ -145,14 +146,14 @@ struct rotation {
     bool staggers;
     bool is_far; /* the second of two warpgroups also waits until the first has done its arithmetic */
     /* the op that computes operand a of the second dot; if the conversion of this operand to its narrow type
-     * is late, the op that computes the tile before the conversion */
+     * is late, the op that computes the unconverted tile */
     struct op *operand;
     struct op *conversion;        /* the late conversion; NULL: the conversion, if any, is early */
     struct map late;              /* the ops of the late part, and the carried arguments that these ops use */
     bool spreads;                 /* the last call of `spread` has marked an op or an argument */
     VEC(struct value *) crossing; /* the values of the early part that the late part uses */
-    bool two_sets; /* a branch computes the operand while the previous dot still reads the previous operand */
-    struct map handed; /* from each crossing value to the argument that holds it one iteration later */
+    bool two_sets; /* a branch writes the next operand during the second dot, so the loop must be unrolled */
+    struct map handed; /* maps each crossing value to the argument that holds it one iteration later */
 };
 
 static bool is_late(const struct rotation *r, const void *x)
@@ -220,7 +221,7 @@ static bool only_late_uses(const struct rotation *r, const struct op *o)
     return n > 0;
 }
 
-/* Returns whether v is a carried argument of the early part. The late part runs one iteration behind the early
+/* Returns whether v is a carried argument of the early part. The late part runs one iteration after the early
  * part, so it would need the value that this argument had in the previous iteration. */
 static bool is_early_argument(const struct rotation *r, const struct value *v)
 {
@@ -310,7 +311,7 @@ static bool has_registers(const struct rotation *r, const struct value *v)
     return needed <= consumer_regs(f);
 }
 
-/* Returns whether v is a tile, each register of which holds several elements. If an element had 32 bits, the
+/* Returns whether v is a tile in registers that hold several elements each. If an element had 32 bits, the
  * second dot would need a copy of the tile in other registers. */
 static bool is_packed_tile(const struct value *v)
 {
@@ -395,10 +396,10 @@ static bool has_groups_of_rows(const struct rotation *r)
     return groups >= 2 && groups <= STAGGER_GROUPS_MOST;
 }
 
-/* Makes the conversion of the operand to its narrow type late, if possible. Then the tile before the
- * conversion crosses from the early to the late part, and takes more registers. (If a branch computes this
- * tile, keep_maximum.c has already counted these registers.) A branch that computes the second dot's
- * accumulator must be there, because otherwise ptxas moves the conversion in front of the first dot. */
+/* Makes the conversion of the operand to its narrow type late, if possible. Then the unconverted tile crosses
+ * from the early to the late part, and takes more registers. (If a branch computes this tile, keep_maximum.c
+ * has already counted these registers.) A branch must compute the second dot's accumulator: without this
+ * branch, ptxas would move the conversion up, before the first dot. */
 static void convert_late(struct rotation *r)
 {
     const struct op *rescaling = op_opnd(r->effects[SECOND], DOT_acc)->def;
@@ -475,8 +476,8 @@ static void build_stagger(const struct rotation *r, struct builder *b, enum opco
 }
 
 /* Copies an op of the first iteration to b. If the op is a vote (keep_maximum.c), the copy is the constant false, as
- * if the vote were lost, and the second arm replaces the branch that the vote decides. The maximum in front
- * of the first iteration is usually -inf, so the vote would be lost anyway. The second arm is correct in
+ * if the vote were lost, and the second arm replaces the branch that the vote decides. The maximum before
+ * the first iteration is usually -inf, so the vote would be lost anyway. The second arm is correct in
  * either case. */
 static void copy_first(struct builder *b, const struct op *o, struct map *first)
 {
@@ -527,7 +528,7 @@ static void build_first(struct rotation *r, struct builder *b, struct value **cr
     op_set_opnd(loop, 0, build_binary(b, OP_add, op_opnd(loop, 0), op_opnd(loop, 2)));
 }
 
-/* Makes the late part use the crossing values of the previous iteration. They are the loop's arguments behind
+/* Makes the late part use the crossing values of the previous iteration. They are the loop's arguments after
  * its first `ncarried` carried arguments. */
 static void take_over(struct rotation *r, int ncarried)
 {
@@ -536,14 +537,14 @@ static void take_over(struct rotation *r, int ncarried)
     visit_late(r, hand_over);
 }
 
-/* Starts the second dot directly behind the first dot. Puts the wait for the second dot at the end of the body, in
- * front of the op that writes the next operand. ptxas would move this wait up, but ptxas does not move a wait across
- * a branch. So there must be a branch in front of the wait. If an `if` computes the operand, it is this
- * branch. Otherwise the pass builds a copy of the mbar_wait for the second dot's operand: the code of an
+/* Starts the second dot directly after the first dot. Puts the wait for the second dot at the end of the
+ * body, before the op that writes the next operand. ptxas would move this wait up, but ptxas does not move a
+ * wait across a branch. So there must be a branch before the wait. An `if` that computes the operand is such
+ * a branch. Otherwise the pass builds a copy of the mbar_wait for the second dot's operand: the code of an
  * mbar_wait contains a branch, and the phase for which the copy waits is already complete. (Other kinds of
  * branches also stop ptxas, but the kernel was slower: 527 instead of 624 TFLOP/s for 128 x 128, D = 128.)
  * The copied mbar_wait would hang if the next phase of the mbarrier were complete as well. Therefore each
- * warp now releases the stage itself, behind the copied mbar_wait. Before the rewrite, one warp released the
+ * warp now releases the stage itself, after the copied mbar_wait. Before the rewrite, one warp released the
  * stage for its whole warpgroup. */
 static void reorder(struct rotation *r)
 {
@@ -572,7 +573,7 @@ static void reorder(struct rotation *r)
     release_by_warps(r->loop->block->func, op_result(buffer_alloc(op_opnd(e[FREE_B], 0), NULL)));
 }
 
-/* Builds, at b behind the loop, the late part of the last iteration. Sets results[i] to the final value of
+/* Builds, at b after the loop, the late part of the last iteration. Sets results[i] to the final value of
  * the loop's result i, for the n results that the loop had before the rewrite. */
 static void build_last(struct rotation *r, struct builder *b, struct value **results, int n)
 {
@@ -597,9 +598,9 @@ static struct op *next_of(struct op *o, enum opcode code)
     return o;
 }
 
-/* The loop's body consists of two iterations. Moves the wait for the second dot of the first iteration behind
- * the start of the first dot of the second iteration, unless an op in between uses the result of the wait.
- * The wait then leaves one dot pending, and the release of the stage moves behind the wait. */
+/* The loop's body consists of two iterations. Moves the first iteration's wait for its second dot to after
+ * the start of the second iteration's first dot, and the release of the stage to after this wait. The wait
+ * then leaves one dot pending. Does nothing if an op in between uses the result of the wait. */
 static void delay_wait(const struct op *loop)
 {
     struct op *second = next_of(next_of(loop->regions[0]->first, OP_mma_start)->next, OP_mma_start),
@@ -650,8 +651,8 @@ static void carry_more(struct rotation *r, struct value *const *crossing)
 
 /* Lets two warpgroups take turns at their first dots: each warpgroup starts its first dot when the other
  * warpgroup has ended its first dot. If the conversion is late, a warpgroup starts its first dot already when
- * the other has started its second dot. The reason: if the stagger_arrive stood behind the wait for the first
- * dot, ptxas would move it far down; in front of this wait it stays, because ptxas never moves it across a
+ * the other has started its second dot. The reason: if the stagger_arrive stood after the wait for the first
+ * dot, ptxas would move it far down; before this wait it stays, because ptxas never moves it across a
  * wait. (128 heads of 4096 rows, D = 128, from descriptors: 1994 us became 1523.) */
 static void take_turns(struct rotation *r)
 {
@@ -729,7 +730,7 @@ static bool visit(struct block *b, bool is_staggered);
 
 /* Visits the regions of o. Of an `if`, only one region runs, so warpgroups that one region staggers are not staggered
  * in the other region. The regions of other ops count as executed one after the other. Returns whether warpgroups are
- * staggered behind o: they were staggered in front of o (is_staggered), or some region of o staggers them. */
+ * staggered after o: they were staggered before o (is_staggered), or some region of o staggers them. */
 static bool visit_regions(struct op *o, bool is_staggered)
 {
     bool any = is_staggered;
@@ -738,8 +739,8 @@ static bool visit_regions(struct op *o, bool is_staggered)
     return any;
 }
 
-/* Rewrites the loops of b. `is_staggered` tells whether warpgroups are staggered in front of b. Returns
- * whether they are staggered behind b. */
+/* Rewrites the loops of b. `is_staggered` tells whether warpgroups are staggered before b. Returns
+ * whether they are staggered after b. */
 static bool visit(struct block *b, bool is_staggered)
 {
     for (struct op *next, *o = b->first; o; o = next) {

@@ -23,11 +23,11 @@
  * should do little work between these dots. The pass leaves only the rounding of the accumulator between
  * them. The rounded tile stays in registers, divided into pieces. The iterations of the next program's loop
  * over K each store one piece while their dot runs, except the first iteration. In the figure, %p is the
- * number of the next piece. It starts as %due: in the first program as 2, the number of pieces, because
- * nothing is due; in later programs as -1, so that it is 0 behind the first iteration.
+ * number of the next piece. It starts as %due. In the first program, %due is 2, the number of pieces, because
+ * no piece is left to store. In later programs, %due is -1, so that %p is 0 after the first iteration.
  *
  * The pieces alternate between two stages of a buffer. Before threads copy a piece to memory, they wait until the copy
- * of the previous piece has read the other stage, and then pass a barrier. Behind this barrier, all threads
+ * of the previous piece has read the other stage, and then pass a barrier. After this barrier, all threads
  * also know that the next piece may overwrite the other stage. So each piece needs only one barrier.
  *
  * Needs: layouts, roles, and tiles whose pieces each warpgroup stores independently of the other warpgroups.
@@ -74,9 +74,9 @@ static bool find_loops(struct epilogue *d, const struct op *roles)
            d->ndots == 1;
 }
 
-/* Finds the stores of pieces behind the loop over K. Returns false if there are fewer than two pieces, or if another
- * op is in the way: in front of the pieces, only pure ops, loads, waits for dots and arrivals are allowed; between
- * and behind the pieces, only pure ops. */
+/* Finds the stores of pieces after the loop over K. Returns false if there are fewer than two pieces, or if
+ * another op is in the way: before the pieces, only pure ops, loads, waits for dots and arrivals are allowed;
+ * between and after the pieces, only pure ops. */
 static bool find_pieces(struct epilogue *d)
 {
     struct piece p = {0};
@@ -270,9 +270,9 @@ static struct value *store_in_iterations(struct epilogue *d, struct value *const
     return &loop->results[loop->nresults - 1];
 }
 
-/* Returns the op in front of which the remaining pieces are stored. This op is behind the loop over K, the
- * wait for its dot, and the arrivals that follow. The ops that round the accumulator come later, because they
- * need registers. */
+/* Returns the op before which the remaining pieces are stored. This op follows the loop over K, the wait for
+ * its dot, and the arrivals. The ops that round the accumulator come later, because they need registers that
+ * the pieces still occupy. */
 static struct op *place_of_rest(const struct epilogue *d)
 {
     struct op *o = d->loop->next, *at = o;

@@ -9,9 +9,9 @@
  * Terms of this folder: A ring is a buffer in shared memory with several stages, or several such buffers with
  * equally many stages. Each stage holds the tiles of one iteration, and the loop uses the stages in turn. A
  * producer is a warp that copies tiles into rings; the consumers are the warps that compute with these tiles.
- * To release a stage means to arrive at the mbarrier that tells the producer that it may overwrite the stage.
- * A dot is in flight between its start (mma_start) and the wait for it (mma_wait). Op b is behind op a if b
- * comes after a in the program. */
+ * To release a stage means to arrive at the mbarrier at which the producer waits before it overwrites the
+ * stage. A dot is in flight between its start (mma_start) and the wait for it (mma_wait). In names, `behind`
+ * means: later in program order. */
 #ifndef NESO_OPT_PIPELINE_PIPELINE_H
 #define NESO_OPT_PIPELINE_PIPELINE_H
 
@@ -25,13 +25,15 @@ int consumer_regs(const struct func *f);
 bool is_over_programs(const struct op *o); /* whether o is the loop over the programs of a CTA (persistent_grid.c) */
 /* Returns whether a producer warp could copy the tile of `load`: it must be able to compute the `ncoords`
  * coordinates of the tile in the tensor map, and to follow the loops around the load and the early returns of
- * the program. Only such a load may become a tensor_load. */
+ * the program. Returns false also if the kernel has more warps than may be consumers, or if its warps do not
+ * form whole warpgroups. Only a load for which this function returns true may become a tensor_load. */
 bool producer_can_copy(const struct op *load, struct value *const *coords, int ncoords);
-enum { STAGE_ALIGN = 128 }; /* a tensor map copies to a multiple of this number of bytes in shared memory */
+/* A tensor map copies to an address in shared memory that is a multiple of this number of bytes. */
+enum { STAGE_ALIGN = 128 };
 /* Returns the last dot of v's block whose operand a or b is computed from v by elementwise ops, shape ops and
- * conversions of this block. Returns NULL if there is no such dot. Returns NULL also if another op uses v, or
- * uses a value on the way from v to the dot. Accumulators that are computed from v do not count as other
- * uses. */
+ * conversions of this block. Returns NULL if there is no such dot. Returns NULL also if v, or a value that
+ * these ops compute from v, has a user that is neither such an op nor a dot of this block. Dots that use such
+ * a value as accumulator are ignored. */
 const struct op *dot_computed_from(const struct value *v);
 
 /* -- plan_copies.c -- */
@@ -56,8 +58,8 @@ bool repeats_staged_vector(const struct op *o, const struct layout *l);
 /* Builds ops that advance *stage to the number of the ring's next stage. Stage 0 follows the last stage;
  * *phase, which is 0 or 1, changes when the stage becomes 0. */
 void ring_advance(struct builder *b, int stages, struct value **stage, struct value **phase);
-/* Makes every warp arrive at this mbarrier when it releases a stage. Before, one warp arrived for its whole
- * warpgroup. */
+/* Makes every warp arrive at the mbarrier `bar` itself to release a stage. Before this call, one warp arrived
+ * for its whole warpgroup. */
 void release_by_warps(const struct func *f, const struct value *bar);
 /* Returns the wait for the only dot of a loop's body if this dot could stay in flight while the dot of the next
  * iteration starts. The dot can stay in flight only if the body has no ops with regions, and if the loop does
@@ -69,7 +71,7 @@ struct op *wait_of_carried_dot(const struct block *body);
  * a tile in registers, `a` becomes the second operand of the wait, and the wait has a second result, so that
  * the registers keep their values until the dot has ended. */
 struct op *build_dot_wait(struct builder *b, struct value *sum, struct value *a);
-/* Result i of the loop is the result of a dot in flight. Builds the wait for this dot behind the loop, and
+/* Result i of the loop is the result of a dot in flight. Builds the wait for this dot after the loop, and
  * makes all users of the loop's result use the wait's result. For `a` see build_dot_wait. */
 struct op *await_behind(struct op *loop, int i, struct value *a);
 /* Replaces the wait by a wait that also keeps the registers of `a` (see build_dot_wait). Returns the new
@@ -80,11 +82,11 @@ struct op *keep_operand(struct op *wait, struct value *a);
 struct op *wait_if_carried(const struct op *dot);
 
 /* -- overlap_dots.c -- */
-void hoist_constants(struct op *loop); /* moves the constants of the loop's body in front of the loop */
+void hoist_constants(struct op *loop); /* moves the constants of the loop's body to before the loop */
 /* Builds an `if` with condition `when`, whose results have the types of the loop's results. Both regions are
  * empty. */
 struct op *build_if_like(struct builder *b, const struct op *loop, struct value *when);
-/* Builds, in front of the loop, an `if` whose condition is that the loop runs at least one iteration. The
+/* Builds, before the loop, an `if` whose condition is that the loop runs at least one iteration. The
  * first region is empty. The else-region yields the initial values of the loop. */
 struct op *build_either(struct op *loop);
 

@@ -23,18 +23,19 @@
  * inside the loop. The i-th iteration after the current iteration exists if n > i * |step|, compared as unsigned
  * numbers.
  *
- * One barrier per iteration is enough; insert_barriers.c puts the barrier behind the wait. This barrier makes the
- * copies of all threads visible to all threads. It also ensures that all threads have read the previous
+ * One barrier per iteration is enough; insert_barriers.c puts the barrier after the wait. This barrier makes
+ * the copies of all threads visible to all threads. It also ensures that all threads have read the previous
  * iteration's stage before the next copies overwrite that stage. The loop carries the number of the stage; a
- * comparison and a select set the number to 0 behind the last stage. The pass dce later removes the carried
+ * comparison and a select set the number to 0 after the last stage. The pass dce later removes the carried
  * values that only the load used.
  *
- * If the loop runs no more iterations than the launch asks for stages, all copies are in front of the loop.
+ * If the loop is known to run at most as many iterations as stages were requested, all copies are before the
+ * loop.
  *
  * If the plan splits a dot into steps, each step is a dot with the extent of one instruction along K. Operands of the
  * next step are loaded from shared memory while the current step multiplies. The wait for the next iteration's copies
- * is in front of the last step. The last step's instructions depend neither on this wait nor on the barrier
- * behind it. So the scheduler of code generation can start these instructions first, and they hide the
+ * is before the last step. The last step's instructions depend neither on this wait nor on the barrier
+ * after it. So the scheduler of code generation can start these instructions first, and they hide the
  * latency of the barrier. In the sketch, %a.0 is the first step's part of %a, %n is the number of the next
  * stage, and %n.0 is the first step's part of the next iteration's %a.
  *
@@ -47,7 +48,8 @@
  *       %d.1 = dot %a.1, %b.1, %d.0
  *       yield ..., %n.0, ...
  *
- * If the plan leaves a dot in flight while the next dot starts, the copies are behind the wait for the previous dot:
+ * If the plan leaves a dot in flight while the next dot starts, the copies follow the wait for the previous
+ * dot:
  *
  *     for ...
  *       async_wait pending=1
@@ -125,8 +127,9 @@ static void build_copy(struct builder *b, const struct staged *x, struct value *
     op_set_int(copy, ATTR_vec, x->vec);
 }
 
-/* Builds the copies of the iteration whose counter and carried values `map` holds, except of late tiles, and
- * commits them as one group. The copies fill stage number `stage`. They copy nothing if `live` is false. */
+/* Builds the copies of the iteration whose counter and carried values `map` holds, and commits them as one
+ * group. Omits late tiles (staged.is_late). The copies fill stage number `stage`. They copy nothing if `live`
+ * is false. */
 static void copy_stage(struct copy_plan *p, struct builder *b, struct map *map, struct value *live,
                        struct value *stage)
 {
@@ -145,7 +148,7 @@ static void copy_stage(struct copy_plan *p, struct builder *b, struct map *map, 
 }
 
 /* Advances the carried values by one iteration: now[i] becomes the value that the body yields for it. The ops
- * that compute the new values are behind the copies, so that an old value and its new value are not live at
+ * that compute the new values are after the copies, so that an old value and its new value are not live at
  * the same time. */
 static void advance(struct copy_plan *p, struct builder *b, struct map *map, struct value **now)
 {
@@ -161,7 +164,7 @@ static void start_map(struct copy_plan *p, struct map *map, struct value *k, str
         *map_at_ptr(map, p->ahead.at[i]) = now[i];
 }
 
-/* Builds, in front of the loop, the rings, and the copies of the first p->nahead iterations. Sets `now` to
+/* Builds, before the loop, the rings, and the copies of the first p->nahead iterations. Sets `now` to
  * the carried values after these iterations, in the order of p->ahead. */
 static void build_prologue(struct copy_plan *p, struct value **now)
 {
@@ -201,7 +204,7 @@ static struct value *step_cyclic(struct builder *b, struct value *x, int edge, i
 static void copy_ahead(struct copy_plan *p, struct builder *b, struct value *stage, struct value **now)
 {
     int n = p->nahead;
-    if (n == p->nstages) { /* all copies are in front of the loop; the waits count this empty group instead */
+    if (n == p->nstages) { /* all copies are before the loop; the waits count this empty group instead */
         build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
         return;
     }
@@ -283,8 +286,8 @@ static void read_ring(struct staged *x, struct value *stage)
     }
 }
 
-/* Moves the wait for the previous dot behind the loop's dot. The release behind the wait moves too: it releases the
- * stage of the producer's ring that the previous dot has read. */
+/* Moves the wait for the previous dot to after the loop's dot. The release that follows the wait moves too:
+ * it releases the stage of the producer's ring that the previous dot has read. */
 static void move_wait(struct copy_plan *p)
 {
     struct value *sum = op_opnd(p->wait, 0);
@@ -298,7 +301,7 @@ static void move_wait(struct copy_plan *p)
     op_set_opnd(p->body->last, sum->index - 1, op_result(p->wait));
 }
 
-/* Builds, behind the loop, the wait for the last dot. */
+/* Builds, after the loop, the wait for the last dot. */
 static void await_last_dot(struct copy_plan *p)
 {
     const struct op *end = p->body->last;
@@ -307,8 +310,8 @@ static void await_last_dot(struct copy_plan *p)
             await_behind(p->loop, i, NULL);
 }
 
-/* Leaves the loop's dot in flight while the next dot starts. The copies ahead fill the stage that the
- * previous dot has read. So these copies are behind the wait for the previous dot, and behind a barrier,
+/* Leaves the loop's dot in flight while the next dot starts. The copies for later iterations fill the stage
+ * that the previous dot has read. So these copies follow the wait for the previous dot, and a barrier,
  * because all warpgroups read the stage. */
 static void leave_one_in_flight(struct copy_plan *p, struct value *stage, struct value **now)
 {
@@ -327,8 +330,8 @@ static void read_rings(struct copy_plan *p, struct value *stage)
 }
 
 /* Returns a builder near the start of the body, where the copies are built. Moves the ops that compute the
- * addresses and masks of late tiles in front of this place, and moves each read of a late tile directly in
- * front of the dot that uses it. */
+ * addresses and masks of late tiles to before this place. Moves each read of a late tile to directly before
+ * the dot that uses the tile. */
 static struct builder start_of_body(struct copy_plan *p)
 {
     struct builder b = build_before(p->body->first);
@@ -362,7 +365,7 @@ static void copy_late(struct copy_plan *p, struct builder *b)
         build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
 }
 
-/* Builds, in front of the first read of a late tile, the wait for all copies except the copies for later
+/* Builds, before the first read of a late tile, the wait for all copies except the copies for later
  * iterations. */
 static void await_late(struct copy_plan *p)
 {
@@ -373,11 +376,11 @@ static void await_late(struct copy_plan *p)
     await_copies(&b, 1, fenced);
 }
 
-/* If the loop computes an operand of an asynchronous dot and stores it to a buffer, moves the copies ahead
- * (the ops from `first` to `last`) behind this store. The fence behind the store waits for all copies in
- * flight, so copies that start in front of the fence would lengthen each iteration. If copies run only one
- * iteration ahead, they stay in front of the store: behind it, they would have less time than most copies
- * take. */
+/* If the loop computes an operand of an asynchronous dot and stores it to a buffer, moves the copies for
+ * later iterations (the ops from `first` to `last`) to after this store. The fence after the store waits for
+ * all copies in flight, so copies that start before the fence would lengthen each iteration. If copies run
+ * only one iteration ahead, they stay before the store: after the store, they would have less time than most
+ * copies take. Does nothing if some tiles are late. */
 static void copy_behind_store(struct copy_plan *p, struct op *first, const struct op *last)
 {
     struct op *store = p->body->last;
@@ -470,8 +473,8 @@ static struct value *build_step(struct copy_plan *p, struct builder *b, struct v
     return op_result(o);
 }
 
-/* Replaces the dot by its steps. `parts` holds the operands of the first step: on entry of this iteration, on
- * return of the next iteration. */
+/* Replaces the dot by its steps. On entry, `parts` holds the operands of this iteration's first step; on
+ * return, the operands of the next iteration's first step. */
 static void rewrite_steps(struct copy_plan *p, struct value *stage, struct value **now, struct value **parts)
 {
     struct builder b = build_before(p->dot);
@@ -498,7 +501,7 @@ static void rewrite_steps(struct copy_plan *p, struct value *stage, struct value
     for (int i = 0; i < 2; i++)
         op_erase(converts[i]);
     for (int i = 0; i < 2; i++)
-        op_erase(p->loads.at[i].load); /* in the order of p->loads, where either operand may be the first */
+        op_erase(p->loads.at[i].load); /* in the order of p->loads, which may begin with operand a or b */
 }
 
 /* -- the rewrite -- */

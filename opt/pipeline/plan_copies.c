@@ -10,14 +10,15 @@
  *
  * A load becomes a copy if all of these conditions hold:
  * - The loop is a `for` with dots and a constant step.
- * - Only dots use the tile, directly or through `convert`, `to_shared` and elementwise ops of one operand. If
- *   the tile has other uses, shared memory must have space for its ring.
+ * - Only dots use the tile, directly or through `convert`, `to_shared` and elementwise ops of one operand; or
+ *   shared memory has space for the tile's ring.
  * - The load is not volatile, its elements are not pointers, and elements whose mask is false are 0.
  * - The loop writes no memory, or invariant_loads.c has marked the load.
  * - A thread can copy at least 4 bytes with one instruction.
  * - If a producer warp copies tiles for the loop and a dot reads the tile from a buffer, nothing else reads
  *   the tile.
- * - If the loop is short (loop_is_short), the tile is not one that only arithmetic reads (is_for_registers).
+ * - Threads should not load the tile into registers instead. They should if the loop is short (loop_is_short)
+ *   and only arithmetic reads the tile (is_for_registers).
  * - The addresses and the mask can be computed several iterations ahead: pure ops, and loads that rotate_loads.c has
  *   moved, compute them from the loop's counter and carried values. All these ops together are called the slice.
  *
@@ -30,11 +31,11 @@
  * - The dot is asynchronous, and reads both operands from rings or from buffers outside the loop.
  * - The dot's accumulator is large, and the loop only carries this accumulator.
  *
- * A dot also stays in flight if a producer warp copies one operand and threads copy the other operand,
- * because the addresses of the other operand come from memory (for example, a table of row numbers). In such
- * a loop, warp_specialize.c has put the wait for the previous dot in front of the dot, because the loop
- * stores one operand to a buffer. If this buffer becomes a view of a ring, the plan moves the wait behind the
- * dot. */
+ * A dot also stays in flight if a producer warp copies one operand and threads copy the other operand.
+ * (Threads copy an operand if its addresses come from memory, for example from a table of row numbers.) In
+ * such a loop, warp_specialize.c has put the wait for the previous dot before the dot, because the loop
+ * stores one operand to a buffer. If this buffer becomes a view of a ring, the plan moves the wait to after
+ * the dot. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "opt/cost.h"
@@ -437,8 +438,8 @@ static void find_steps(struct copy_plan *p)
 }
 
 /* x is the buffer from which a dot reads an operand. Returns whether the rewrite will replace x by a view of
- * a ring. The view transposes the ring as the ops between the load and the to_shared of x transpose the tile.
- * It must have the layout of x. */
+ * a ring. The ops between the load and the to_shared of x may transpose the tile; the view then transposes
+ * the ring in the same way. The view must have the layout of x. */
 static bool becomes_view(const struct copy_plan *p, const struct value *x)
 {
     int order[RANK_MAX] = {0, 1, 2, 3, 4};
@@ -486,9 +487,9 @@ static void find_carried_dot(struct copy_plan *p)
     p->wait = p->behind = wait;
 }
 
-/* warp_specialize.c may have built, in front of the loop's dot, the wait for the previous dot and, behind
+/* warp_specialize.c may have built, before the loop's dot, the wait for the previous dot and, after
  * this wait, the release of the previous dot's stage. Sets p->wait and p->behind to the wait and the release
- * if both can move behind the dot. */
+ * if both can move to after the dot. */
 static void find_wait_to_move(struct copy_plan *p)
 {
     struct op *dot = NULL;
@@ -584,7 +585,8 @@ static int64_t bytes_with(struct copy_plan *p, int early, int late)
  * CTAs. Two CTAs are faster, because a single CTA leaves memory idle while it starts and ends. Tiles that a
  * dot reads together with a value computed from another dot (late_read) then become late: the copy of such a
  * tile runs during the other dot and the arithmetic on its result, and its ring has one stage. All other
- * rings get two stages. Changes nothing if two CTAs do not fit even so. */
+ * rings get two stages. Changes nothing if two CTAs do not fit even so. Does not try if a producer warp
+ * copies operands, if a dot is split or stays in flight, or if the CTA has more than four warps. */
 static void make_room_for_two(struct copy_plan *p)
 {
     enum { EARLY = 2, LATE = 1 };

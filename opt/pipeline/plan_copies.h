@@ -15,7 +15,7 @@ struct staged {
     struct op *load;
     int vec;                      /* the number of elements that a thread copies with one instruction */
     const struct type *ring_type; /* the type of the ring, with all its stages */
-    bool is_late;       /* the tile is late: the iteration that reads it copies it, to a ring of one stage */
+    bool is_late;       /* each iteration copies the tile that it reads itself, to a ring of one stage */
     struct value *ring; /* NULL until the rewrite has built the ring */
 };
 
@@ -26,8 +26,8 @@ struct copy_plan {
     struct op *loop;
     struct block *body;
     int nstages;  /* the number of stages of each ring, except the rings of late tiles */
-    /* the number of iterations whose copies are in front of the loop: nstages - 1, or nstages if the loop
-     * runs no more iterations than that */
+    /* the number of iterations whose copies are before the loop: nstages - 1; or nstages if the loop is known
+     * to run exactly nstages iterations */
     int nahead;
     int64_t step; /* the loop's step, a constant */
     VEC(struct staged) loads;
@@ -45,14 +45,14 @@ struct copy_plan {
     bool fenced; /* asynchronous dots read a ring, so a fence must follow each wait for copies */
     bool has_producer;  /* a producer warp copies operands of the loop's dots */
     bool only_producer; /* a producer warp copies all operands of the loop's dots */
-    /* the dot that is split into steps along K, or NULL; the loads of its operands; the extent of a step
-     * along K */
+    /* dot: the dot that is split into steps along K, or NULL; operand: the loads of its operands; step_k: the
+     * extent of a step along K, in elements */
     struct op *dot;
     struct staged *operand[2];
     int step_k;
-    /* the dot that stays in flight while the next iteration's dot starts, the wait that leaves this dot
-     * pending, and the op behind which the copies ahead stand; all three are NULL if no dot stays in
-     * flight */
+    /* in_flight: the dot that stays in flight while the next iteration's dot starts; wait: the wait that
+     * leaves this dot pending; behind: the op after which the copies for later iterations are built. All
+     * three are NULL if no dot stays in flight. */
     struct op *in_flight, *wait, *behind;
 };
 

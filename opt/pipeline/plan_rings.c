@@ -186,8 +186,8 @@ static struct batch *batch_with(const struct ring_plan *p, const struct op *load
     return NULL;
 }
 
-/* Returns the batch to which the vector t belongs, or NULL. From the vector, the block computes an operand of
- * a dot; the batch contains the tile that is another operand of this dot. */
+/* If the block computes an operand of a dot from the vector t, returns the batch that contains the tile of
+ * another operand of this dot. Returns NULL if there is no such dot or no such batch. */
 static struct batch *batch_beside(struct ring_plan *p, const struct take *t)
 {
     const struct op *dot = dot_computed_from(op_result(t->load));
@@ -211,8 +211,8 @@ static struct batch *batch_of(struct ring_plan *p, const struct take *t, const s
     return NULL;
 }
 
-/* Adds a tile to a batch. If o is a to_shared, this is the loaded tile that o stores into a buffer. If o is a
- * tensor_load, it is the tile of o, provided that no op stores this tile into a buffer. A first walk over the
+/* Adds a tile to a batch. If o is a to_shared, adds the loaded tile that o stores into a buffer. If o is a
+ * tensor_load, adds the tile of o, provided that no op stores this tile into a buffer. A first walk over the
  * function adds all tiles except vectors. A second walk adds the vectors, many of which belong to batches of
  * the first walk. */
 static void note_take(struct op *o, void *ctx)
@@ -295,8 +295,9 @@ static void choose_rings(struct ring_plan *p)
     }
 }
 
-/* Returns the number of stages that the loop around the batch asks for. If this loop is in no other loop, the
- * number is at most the number of iterations: further stages would stay empty. */
+/* Returns the number of stages that the loop around the batch asks for; 1 if no loop contains the batch. If
+ * the loop is in no other loop, the number is at most the number of iterations: further stages would stay
+ * empty. If only inner loops read the tiles, the number is at most warp_specialize_outer_stages. */
 static int stages_asked(const struct ring_plan *p, const struct batch *g)
 {
     const struct params *params = p->func->module->params;
@@ -319,8 +320,8 @@ static bool enters_a_loop(const struct op *o)
 }
 
 /* Returns the bytes of the ring that pipeline_loops.c will build for the tile of `load`, which a loop loads
- * in addition to the operands of its dots. Returns 0 for tiles of more than warp_specialize_vector_bytes
- * bytes. */
+ * in addition to the operands of its dots. Returns 0 for tiles of pointers, and for tiles of more than
+ * warp_specialize_vector_bytes bytes. */
 static int64_t vector_bytes(const struct ring_plan *p, const struct op *load)
 {
     const struct type *t = op_result(load)->type;

@@ -44,15 +44,15 @@ struct batch {
 
 struct ring {
     int first; /* the index of the first batch that uses the ring */
-    /* Take k of each batch of the ring uses buffer k. largest.at[k] is the take with the most bytes among
-     * them; the buffer has the type of this take. */
+    /* Take k of each batch of the ring uses buffer k. Of all these takes, largest.at[k] is the one with the
+     * most bytes; buffer k has its type. */
     VEC(struct take *) largest;
-    int stages, bytes; /* the number of stages; the bytes of one stage of all buffers */
+    int stages, bytes; /* the number of stages; the bytes that one stage takes in all buffers together */
     /* mbarriers, one for each stage: `full` completes when the stage is copied, `empty` when it is
      * released */
     struct value *full, *empty;
     /* If true, each warp releases stages itself. If false, one warp releases a stage for its whole warpgroup,
-     * behind a dot of the warpgroup. A dot inside an inner loop is not sufficient: the loop may run no
+     * after a dot of the warpgroup. A dot inside an inner loop is not sufficient: the loop may run no
      * iteration, and then the other warps may not have waited for the stage yet. */
     bool by_warps;
     struct value *stage, *phase; /* while a role is built: the number of the current stage and its phase */

@@ -6,13 +6,13 @@
  *
  * If a scalar is loaded from memory, both the consumers and the producer execute the load. Both must load the
  * same value (can_load_twice). So two conditions must hold:
- * - No op of the same program writes memory in front of the load. No loop contains both the load and an op
- *   that writes memory, except the loop over programs. A write does not count if the program returns behind
- *   it, because that program does not reach the load.
- * - The consumers execute writes behind the load only after the producer has executed the load. In front of
- *   the first dot this holds because the consumers write nothing until the producer has executed `ready`,
- *   which stands behind the last such load. In a loop of dots this holds because the consumers wait for tiles
- *   that the producer copies behind the load. */
+ * - No op of the same program writes memory before the load. No loop contains both the load and an op
+ *   that writes memory, except the loop over programs. A write does not count if the program always returns
+ *   after the write, because then the program does not reach the load.
+ * - The consumers execute the writes that follow the load only once the producer has executed the load. For a
+ *   load before the first dot, the op `ready` ensures this: the producer executes `ready` after the last such
+ *   load, and the consumers write nothing until then. For a load in a loop of dots, it holds because the
+ *   consumers wait for tiles that the producer copies after the load. */
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/pipeline/pipeline.h"
@@ -45,10 +45,10 @@ bool slice_has(struct map *m, const void *key)
 struct look {
     const struct op *load;
     bool passed; /* the walk has visited the load */
-    /* Of the ops in front of the load, and the ops that share a loop with the load (the loop over programs
-     * does not count), one writes memory or may acquire (op_may_acquire). */
+    /* written: an op before the load, or an op in a loop that also contains the load, writes memory or may
+     * acquire (op_may_acquire). dot: such an op is a dot. The loop over programs does not count. */
     bool written;
-    bool dot; /* one of these ops is a dot */
+    bool dot;
 };
 
 /* Returns whether a loop contains both a and b. The loop over programs does not count. */

@@ -13,8 +13,9 @@ bool stands_in_loops(const struct op *o);
 bool is_exit(const struct op *o);
 bool slice_has(struct map *slice, const void *value);
 /* The next two functions add values to the slice, together with all values on which these values depend. They
- * return false if the producer must not compute one of these values (need, in producer_slice.c). Examples are
- * a tile, the result of an atomic or of an `if`, or a value loaded from memory that may change. */
+ * return false if the producer must not compute one of these values (need, in producer_slice.c). Examples of
+ * values that it must not compute are a tile, the result of an atomic or of an `if`, and a value loaded from
+ * memory that may change. */
 /* Adds the coordinates of a tensor_load, and the bounds of the loops around it. */
 bool slice_add_place(struct map *slice, const struct op *load);
 /* Adds the conditions of early returns in b. Returns false also if an op other than `if` contains a return. */

@@ -18,8 +18,9 @@
  * number of a page or of an expert. In this case pipeline_loops.c loads the value one iteration before it
  * starts the copy.
  *
- * The figure shows where load_ahead.c puts the moved loads. The other two passes put a moved load behind the
- * ops that read the value that the load replaces (%g), so that ptxas needs no copy from %next to %g.
+ * In the figure, the moved load (%next) is at the start of the body, where load_ahead.c puts it. The other
+ * two passes put the load after all ops that read %g. ptxas can then give %next and %g the same registers,
+ * and needs no copy.
  *
  * A load can move if the load is not volatile, and pure ops compute its address, mask and default from the loop's
  * counter and carried values. At least one of these three operands must be computed in the loop. If the loop
@@ -148,7 +149,7 @@ static struct value *load_masked(const struct rotation *r, struct builder *b, st
     return op_result(load);
 }
 
-/* Builds, in front of the loop, the loads for the first iteration. Sets `first` to the loaded values. */
+/* Builds, before the loop, the loads for the first iteration. Sets `first` to the loaded values. */
 static void load_first(const struct rotation *r, struct value **first)
 {
     struct builder b = build_before(r->loop);
@@ -215,8 +216,8 @@ static struct op *last_reader(const struct block *body, const struct value *v)
     return last;
 }
 
-/* Moves a load behind the ops that compute with the carried value that the load replaces, so that the load
- * can write the registers of the carried value. If the load were in front of these ops, it would write other
+/* The load replaces a carried value (value_replaced_by). Moves the load to after all ops that compute with
+ * this value, so that the load can write the value's registers. A load before these ops would write other
  * registers. ptxas would then copy the result to the registers of the carried value in the same iteration,
  * and the copy would wait for the load. */
 static void delay(struct op *load)

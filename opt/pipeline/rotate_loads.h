@@ -21,9 +21,10 @@ bool fits_ahead(const struct module *m, const struct layout *l);
 /* Returns whether rotate_loads could move this load, with ROTATES_tiles, if the loop around the load wrote no
  * memory. */
 bool can_rotate_load(const struct op *load);
-/* If only later iterations of the `for` around the load use the load's result, returns the carried value that
- * becomes this result in a later iteration. The load can write the registers of the carried value once the
- * iteration has read the carried value. Otherwise returns NULL. */
+/* If only later iterations of the `for` around the load use the load's result, returns the carried argument
+ * that is this result in those iterations. (Once an iteration has read the argument, the load can write the
+ * argument's registers.) Returns NULL if the load's own iteration uses the result, or if the load is in no
+ * `for`. */
 const struct value *value_replaced_by(const struct op *load);
 /* Returns whether o only changes the shape of its operand, so that its result needs no registers of its
  * own. */

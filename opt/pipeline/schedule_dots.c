@@ -18,14 +18,14 @@
  * of a segment, and places one op after the other in this order. A dot is ready if all waits for dots on
  * which it depends are already placed. The pass always places next the first dot in program order that is
  * ready and not placed yet. If no dot is ready, it takes the first dot that is not placed yet.
- * - In front of each dot, the pass places the ops that the dot needs: first the ops that need no result of a
- *   dot in flight, then the other ops. A wait is placed directly in front of the first op that needs the
+ * - Before each dot, the pass places the ops that the dot needs: first the ops that need no result of a
+ *   dot in flight, then the other ops. A wait is placed directly before the first op that needs the
  *   wait.
- * - Reads of vectors in shared memory are also placed in front of the dot if ops behind the wait for the dot
+ * - Reads of vectors in shared memory are also placed before the dot if ops after the wait for the dot
  *   use their values.
- * - Behind each dot, the pass places the stores, copies and other ops with effects that no later dot needs,
+ * - After each dot, the pass places the stores, copies and other ops with effects that no later dot needs,
  *   because they execute while the dot runs.
- * Each wait leaves as many groups pending as dots have started behind the dot for which it waits. If operand
+ * A wait leaves in flight all dots that have started after the dot for which it waits. If operand
  * a of a dot is in registers, operand a becomes an operand of the wait for this dot, and the wait returns it
  * as a result, so that the registers keep their values until the dot has ended. (keep_operand_of lists two
  * cases in which this is not necessary.)
@@ -34,18 +34,18 @@
  * - The waits do not match the segment's dots. The only user of each dot's result must be a wait in the
  *   segment. This wait must leave no dot pending, and must have no other operand. The segment must have no
  *   other wait for a dot.
- * - The segment has only one dot. An earlier version of the pass moved ops behind such a dot. Copies then
+ * - The segment has only one dot. An earlier version of the pass moved ops to after such a dot. Copies then
  *   started later and values lived longer: mixtures of experts and matrix products with block scales became 3
  *   to 25 percent slower.
  * - In the new order, arithmetic would read, during a dot, registers that a dot of the previous iteration has
- *   written. ptxas would insert a wait in front of this arithmetic (message C7517).
+ *   written. ptxas would insert a wait before this arithmetic (message C7517).
  * - find_order finds no order in which at most regs_allowed registers are live.
  *
  * A dot that starts early makes accumulators and operands live longer. If these values would need too many registers,
- * the pass starts the next dot in program order instead, behind all ops that precede it in the program.
+ * the pass starts the next dot in program order instead, after all ops that precede it in the program.
  *
- * A load for a later iteration stays behind the ops that read the carried value that the load replaces
- * (rotate_loads.c).
+ * A load for a later iteration may write the registers of a carried value (rotate_loads.c). The load stays
+ * after the ops that read this value.
  *
  * The function keeps_order tells which pairs of ops with side effects must keep their order. Waits for
  * mbarriers keep their order among each other and relative to arrivals, so that a producer cannot deadlock.
@@ -91,8 +91,8 @@ struct node {
 /* A value in registers. */
 struct held {
     int regs;
-    /* readers: the number of nodes that read the value, plus the number of uses behind the segment. to_come: the
-     * number of readers that are not placed yet. Uses behind the segment never count as placed, so a value
+    /* readers: the number of nodes that read the value, plus the number of uses after the segment. to_come:
+     * the number of readers that are not placed yet. Uses after the segment never count as placed, so a value
      * with such a use stays live. */
     int readers, to_come;
 };
@@ -105,7 +105,7 @@ struct segment {
     VEC(struct held) held;
     VEC(int) order;  /* the numbers of the placed nodes, in their new order */
     int ndots, ctas; /* ctas: the number of CTAs that should fit on an SM (ctas_wanted) */
-    /* live: the registers that are live behind the last placed node; peak: the maximum of `live` so far */
+    /* live: the registers that are live after the last placed node; peak: the maximum of `live` so far */
     int live, peak;
 };
 
@@ -163,10 +163,11 @@ static bool share_buffer(const struct op *a, const struct op *b)
     return false;
 }
 
-/* The copies whose completion the mbarrier `bar` signals, and an op that may read what they copy. */
+/* The copies whose completion the mbarrier `bar` signals, and an op that may read the copied tiles. */
 struct filling {
     const struct op *bar, *reader;
-    /* known: there is such a copy; fills: such a copy fills a buffer that `reader` reads */
+    /* known: `bar` signals the completion of some copy; fills: such a copy fills a buffer that `reader`
+     * reads */
     bool fills, known;
 };
 
@@ -180,7 +181,8 @@ static void note_filling(struct op *o, void *ctx)
         x->fills |= buffer_at(x->reader, i) == buffer_at(o, 0);
 }
 
-/* Returns whether the reader may read a buffer that is filled by a copy for which `wait` waits. */
+/* Returns whether `wait` waits for a copy that fills a buffer which `reader` reads. Returns true also if the
+ * function contains no copy for which `wait` waits. */
 static bool needs_phase(const struct op *wait, const struct op *reader)
 {
     struct filling x = {.bar = buffer_at(wait, 0), .reader = reader};
@@ -195,7 +197,7 @@ static bool may_change(const struct op *load)
     return !op_int(load, ATTR_invariant);
 }
 
-/* Op a precedes op b in the program. Returns whether a must stay in front of b because of their effects. */
+/* Op a precedes op b in the program. Returns whether a must stay before b because of their effects. */
 static bool keeps_order(const struct node *a, const struct node *b)
 {
     switch (a->effect) {
@@ -332,7 +334,7 @@ static bool has_user_in(const struct map *rest, const struct value *v, const str
 }
 
 /* Returns the number of registers of the values that live through the op `around`: values that are computed
- * in front of `around` in its block, and used inside or behind `around`. */
+ * before `around` in its block, and used inside or after `around`. */
 static int regs_through(const struct segment *s, const struct op *around)
 {
     int regs = 0;
@@ -347,7 +349,7 @@ static int regs_through(const struct segment *s, const struct op *around)
     return regs;
 }
 
-/* Notes that node number `reader` reads the held value. If `reader` is -1, code behind the segment reads the
+/* Notes that node number `reader` reads the held value. If `reader` is -1, code after the segment reads the
  * value. */
 static void note_reader(struct segment *s, int held, int reader)
 {
@@ -362,7 +364,7 @@ static void note_reader(struct segment *s, int held, int reader)
 }
 
 /* Adds v to the held values, and notes the nodes that read v. `maker` is the number of the node that defines
- * v, or -1 if v is defined in front of the segment. `behind` contains the ops behind the segment. A dot reads
+ * v, or -1 if v is defined before the segment. `behind` contains the ops after the segment. A dot reads
  * the registers of its operand a until it has ended, so the wait for the dot counts as the reader of operand
  * a. */
 static void hold(struct segment *s, struct value *v, int maker, const struct map *behind)
@@ -542,7 +544,7 @@ static void mark_behind(struct segment *s, int dot)
     }
 }
 
-/* Returns whether a marked node computes with v. */
+/* Returns whether a node that mark_behind has marked computes with v. */
 static bool is_used_behind(const struct segment *s, const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -554,9 +556,9 @@ static bool is_used_behind(const struct segment *s, const struct value *v)
     return false;
 }
 
-/* Places the reads of vectors in shared memory whose values are used behind the wait for the dot. So the
+/* Places the reads of vectors in shared memory whose values are used after the wait for the dot. So the
  * latency of such a read passes before the dot starts. If the read were between the start of the dot and the
- * wait, it would delay the arithmetic behind the wait. */
+ * wait, it would delay the arithmetic after the wait. */
 static void place_vector_reads(struct segment *s, int dot)
 {
     mark_blocked(s);
@@ -570,8 +572,8 @@ static void place_vector_reads(struct segment *s, int dot)
 }
 
 /* Places the ops that the dot needs, and then the dot. The ops that are not blocked come first, then the blocked ops,
- * and last the op that computes the accumulator. A wait is placed directly in front of the first op that depends on
- * the wait. Vectors are read early only if at most `room` registers are then live. */
+ * and last the op that computes the accumulator. A wait is placed directly before the first op that depends
+ * on the wait. Vectors are read early only if at most `room` registers are then live. */
 static void start_dot(struct segment *s, int dot, int room)
 {
     const int acc = accumulator_of(s, &s->nodes.at[dot]);
@@ -591,7 +593,7 @@ static void start_dot(struct segment *s, int dot, int room)
     }
 }
 
-/* Places behind the current dot the ops with effects that are not blocked and that no remaining dot needs. */
+/* Places after the current dot the ops with effects that are not blocked and that no remaining dot needs. */
 static void place_under_dot(struct segment *s)
 {
     mark_blocked(s);
@@ -630,7 +632,7 @@ static int place_before_first_dot(struct segment *s)
 }
 
 /* Finds an order that starts dots early. If more than `room` registers would be live when a dot starts early,
- * the function starts the next dot in program order instead, behind all ops that precede that dot in the
+ * the function starts the next dot in program order instead, after all ops that precede that dot in the
  * program. */
 static void find_order_in(struct segment *s, int room)
 {
@@ -665,8 +667,8 @@ static bool reads_sum_under_dot(const struct segment *s)
 
 /* -- the rewrite -- */
 
-/* Sets the attribute `pending` of each wait for a dot to the number of dots that have started behind this dot
- * and in front of the wait. */
+/* Sets the attribute `pending` of each wait for a dot to the number of dots that have started after this dot
+ * and before the wait. */
 static void set_pending(struct segment *s)
 {
     for (int i = 0; i < s->order.n; i++) {
@@ -682,7 +684,7 @@ static void set_pending(struct segment *s)
     }
 }
 
-/* Returns whether the value `a` is also an operand of another dot, the wait for which is behind `wait`. */
+/* Returns whether another dot reads `a` too, and the wait for that dot comes after `wait`. */
 static bool is_read_longer(const struct value *a, const struct op *wait)
 {
     for (const struct use *u = a->uses; u; u = u->next)
@@ -693,7 +695,7 @@ static bool is_read_longer(const struct value *a, const struct op *wait)
 }
 
 /* If operand a of the dot is in registers, makes operand a an operand and a result of the wait for the dot, so that
- * these registers keep their values until the wait. This is not necessary if the wait is directly behind the
+ * these registers keep their values until the wait. This is not necessary if the wait is directly after the
  * dot, or if a later wait keeps the operand anyway. */
 static void keep_operand_of(const struct op *dot)
 {
@@ -741,10 +743,10 @@ static int peak_in_program_order(struct segment *s)
 }
 
 /* Finds an order for which the allowed registers suffice. If two CTAs should fit on an SM, but program order
- * already needs more registers than a thread then has, only one CTA will run on an SM, and a thread may use
- * the registers that one CTA leaves it. Dots that start early may leave too few registers for the ops behind
- * them. In this case the function tries again with a lower limit for early dots, so that fewer dots start
- * early. Returns false if it finds no order. */
+ * already needs more registers than a thread then has, only one CTA will run on an SM. A thread may then use
+ * as many registers as it has if one CTA runs on an SM. Dots that start early may leave too few registers for
+ * the ops after them. In this case the function tries again with a lower limit for early dots, so that fewer
+ * dots start early. Returns false if it finds no order. */
 static bool find_order(struct segment *s)
 {
     enum { PARTS = 8 };

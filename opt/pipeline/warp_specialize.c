@@ -27,14 +27,14 @@
  * the stage and the phase of the batch's ring. So the ring continues where it stopped when an inner loop
  * starts again, and when the next loop starts. At a new mbarrier, a wait for parity 1 returns at once, so the
  * producer finds all stages empty at first. The producer initializes the mbarriers itself and does not wait
- * for the consumers. The producer's first copies therefore start 600 cycles earlier than behind a barrier of
+ * for the consumers. The producer's first copies therefore start 600 cycles earlier than after a barrier of
  * all threads; a matrix product of size 1024 takes 16,000 cycles in all.
  *
  * A dot stays in flight while the next dot starts if three conditions hold: The loop does nothing with the
  * dot's accumulator but carry it. The ring has several stages. No reader loads a tile of the batch into
  * registers. The wait for the dot then leaves one dot pending. The consumers release the stage of the
- * previous iteration behind this wait, and a wait for the last dot follows the loop. If the loop stores an
- * operand of the dot to a buffer, the wait for the previous dot is in front of this store instead.
+ * previous iteration after this wait, and a wait for the last dot follows the loop. If the loop stores an
+ * operand of the dot to a buffer, the wait for the previous dot is before this store instead.
  *
  * producer_slice.c finds the scalars that the producer must compute itself. The producer can follow only `for` loops,
  * not `while` loops; raise_tma_load.c checks this before it makes a tensor_load. */
@@ -58,7 +58,8 @@ struct specialize {
     struct arena *arena;
     struct ring_plan plan;
     struct map copy; /* maps values of the program to the producer's copies of these values */
-    /* the op behind which both roles execute `ready`; NULL: both execute `ready` when they start */
+    /* the last load that must precede the op `ready`, with which the consumers wait for the producer
+     * (last_load); NULL: there is no such load, and both roles execute `ready` when they start */
     const struct op *begins;
     bool is_ready; /* while the producer is built: `ready` has already been built on this path */
 };
@@ -177,7 +178,7 @@ static bool is_around(const struct specialize *w, const struct op *loop, int rin
 }
 
 /* Returns the last load in the function's outermost block whose value the producer needs, or NULL. The program may
- * write the loaded memory later, so both roles execute `ready` only behind this load. */
+ * write the loaded memory later, so both roles execute `ready` only after this load. */
 static const struct op *last_load(struct specialize *w)
 {
     const struct op *last = NULL;
@@ -205,7 +206,8 @@ static void begin_role(struct specialize *w, struct builder *b, int phase)
 /* A loop carries two values for each ring that is used inside the loop: the number and the phase of the ring's current
  * stage. inside[i] tells whether ring i is used inside the loop. append() writes the current numbers and
  * phases to x[n], x[n + 1], ... and returns the new n; x holds the values that enter or leave the loop.
- * accept() makes x[0], x[1], ..., arguments or results of the loop, the current numbers and phases. */
+ * accept() takes the current numbers and phases from x[0], x[1], ...; here x holds arguments or results of
+ * the loop. */
 static int append(struct specialize *w, const bool *inside, struct value **x, int n)
 {
     for (int i = 0; i < w->plan.rings.n; i++)
@@ -252,7 +254,7 @@ static struct op *build_loop(struct specialize *w, struct builder *b, const stru
     return loop;
 }
 
-/* Ends the body with a yield of the `kept` values and of the current numbers and phases. Behind the loop, the
+/* Ends the body with a yield of the `kept` values and of the current numbers and phases. After the loop, the
  * loop's results are the current numbers and phases. */
 static void yield_rings(struct specialize *w, struct block *body, int nkept, struct value *const *kept,
                         const bool *inside, struct op *loop, struct loc loc)
@@ -338,9 +340,9 @@ struct op *wait_of_carried_dot(const struct block *body)
 }
 
 /* Leaves the dot of each iteration in flight while the next iteration's dot starts. The stage of a dot is
- * released one iteration later, behind the wait for this dot. If the loop computes an operand of the dot,
- * this operand has only one buffer. The wait for the previous dot is then in front of the store to this
- * buffer, and the ops in front of the wait run during the previous dot. */
+ * released one iteration later, after the wait for this dot. If the loop computes an operand of the dot,
+ * this operand has only one buffer. The wait for the previous dot is then before the store to this
+ * buffer, and the ops before the wait run during the previous dot. */
 static void leave_one_in_flight(struct batch *g, struct ring *r)
 {
     struct op *loop = g->block->parent, *end = block_terminator(g->block), *wait = g->wait, *put = NULL;
@@ -365,8 +367,8 @@ static void leave_one_in_flight(struct batch *g, struct ring *r)
     advance(&b, r);
 }
 
-/* Returns whether the ring is used again behind the loop, by a later batch or in the next iteration of an outer
- * loop. */
+/* Returns whether the ring is used again after the loop, by a later batch or in the next iteration of an
+ * outer loop. */
 static bool goes_on(const struct specialize *w, const struct batch *g, const struct op *loop)
 {
     const struct batch *last = g;
@@ -375,7 +377,7 @@ static bool goes_on(const struct specialize *w, const struct batch *g, const str
     return last != g || loop->block->parent->code == OP_for;
 }
 
-/* Builds, behind the loop, the wait for the last dot, and the release of the stage of this dot. The release
+/* Builds, after the loop, the wait for the last dot, and the release of the stage of this dot. The release
  * has the condition that the loop has run at least one iteration. */
 static void end_last_dot(const struct specialize *w, const struct batch *g, struct ring *r, struct op *loop)
 {
@@ -403,7 +405,7 @@ void release_by_warps(const struct func *f, const struct value *bar)
 
 /* -- readers of a stage -- */
 
-/* Builds, behind *at, a view of the current stage of t's buffer, and sets *at to the op that makes the view.
+/* Builds, after *at, a view of the current stage of t's buffer, and sets *at to the op that makes the view.
  * Dimension d of the view is dimension by[d] of the tile. */
 static struct value *view_stage(struct specialize *w, struct batch *g, const struct take *t, struct op **at,
                                 const int *by)
@@ -423,9 +425,9 @@ static struct value *view_stage(struct specialize *w, struct batch *g, const str
 }
 
 /* Makes the readers of v read the current stage. v is the loaded tile of t or a transposition of this tile:
- * dimension d of v is dimension by[d] of the tile. Builds, behind *at, a view of the stage and a load that
- * readers in registers share, and sets *at to the last op built there. The load of a large vector is built in
- * front of its first reader instead. */
+ * dimension d of v is dimension by[d] of the tile. Builds, after *at, a view of the stage, and one load from
+ * the view for all readers that need the tile in registers. Sets *at to the last op built there. The load of
+ * a large vector is built before its first reader instead. */
 static void read_stage(struct specialize *w, struct batch *g, struct take *t, struct op **at, struct value *v,
                        const int *by)
 {
@@ -473,8 +475,8 @@ static bool comes_from(const struct value *v, const struct value *tile, int dept
     return comes;
 }
 
-/* Returns the first dot behind `load` that reads from shared memory an operand computed from the loaded tile; NULL:
- * there is none. */
+/* Returns the first dot after `load` that reads from shared memory an operand computed from the loaded tile;
+ * NULL: there is none. */
 static struct op *dot_of_stored(const struct op *load)
 {
     for (struct op *o = load->next; o; o = o->next)
@@ -487,8 +489,8 @@ static struct op *dot_of_stored(const struct op *load)
     return NULL;
 }
 
-/* Returns the dot behind which all loads from the stage have written their registers, or NULL if there is no
- * such dot. Behind this dot the stage can be released. A barrier alone is not sufficient: it orders accesses
+/* Returns the dot after which all loads from the stage have written their registers, or NULL if there is no
+ * such dot. After this dot the stage can be released. A barrier alone is not sufficient: it orders accesses
  * of threads, but it does not wait until loads have written their registers. So the producer's copy, which is
  * no access of a thread, could overwrite a stage from which a slow warp still loads: in a state-space scan
  * with tiles of 64x32, 0.02 percent of the elements were wrong. But if a thread has stored an operand that it
@@ -507,7 +509,7 @@ static struct op *dot_behind_loads(const struct batch *g)
     return last;
 }
 
-/* Builds ops behind which the loads of all threads of a warpgroup have written their registers, so that one
+/* Builds ops after which the loads of all threads of a warpgroup have written their registers, so that one
  * thread may release the stage. */
 static void await_loads(struct builder *b)
 {
@@ -515,8 +517,8 @@ static void await_loads(struct builder *b)
     op_set_int(build_op(b, OP_barrier, 0, NULL, 0, NULL, 0), ATTR_group, WARPGROUP_WARPS);
 }
 
-/* Builds the wait for a full stage in front of the first reader of the stage, and the release of the stage behind the
- * last reader. If a dot stays in flight, the release comes one iteration later (leave_one_in_flight). */
+/* Builds the wait for a full stage before the first reader of the stage, and the release of the stage after
+ * the last reader. If a dot stays in flight, the release comes one iteration later (leave_one_in_flight). */
 static void use_ring(struct specialize *w, struct batch *g)
 {
     struct ring *r = &w->plan.rings.at[g->ring];
@@ -546,8 +548,8 @@ static void use_ring(struct specialize *w, struct batch *g)
 
 static void use_in_block(struct specialize *w, struct block *block);
 
-/* If the loop uses rings, replaces it by a loop that also carries their numbers and phases, and makes the ops
- * in it use the rings. */
+/* If the loop uses rings, replaces it by a loop that also carries the stage numbers and phases of these
+ * rings, and makes the ops in the loop use the rings. */
 static void use_in_loop(struct specialize *w, struct op *old)
 {
     bool *inside = NEW_ARRAY(w->arena, w->plan.rings.n, bool);
@@ -612,8 +614,8 @@ static struct value *copy_of(struct specialize *w, struct value *v)
     return at && *at ? *at : v;
 }
 
-/* Builds the copy of t's tile into the current stage of the ring. In front of the first copy into a stage,
- * builds a wait until the stage is empty, and announces the bytes of all copies into the stage. Behind the
+/* Builds the copy of t's tile into the current stage of the ring. Before the first copy into a stage,
+ * builds a wait until the stage is empty, and announces the bytes of all copies into the stage. After the
  * last copy, advances to the next stage. */
 static void copy_take(struct specialize *w, struct builder *b, struct batch *g, const struct take *t)
 {
@@ -639,8 +641,8 @@ static void copy_take(struct specialize *w, struct builder *b, struct batch *g, 
 
 static void produce_block(struct specialize *w, struct builder *b, struct block *from);
 
-/* Builds, in the producer's role, the copy of a loop, if rings are used inside it or the producer needs its
- * values. */
+/* Builds, in the producer's role, a copy of the loop `old`, if rings are used inside the loop or if the
+ * producer needs values that the loop carries. */
 static void produce_loop(struct specialize *w, struct builder *b, struct op *old)
 {
     bool *inside = NEW_ARRAY(w->arena, w->plan.rings.n, bool);
@@ -725,8 +727,8 @@ static void produce_block(struct specialize *w, struct builder *b, struct block 
 
 /* -- the pass -- */
 
-/* Builds `ready` at the start of each region that ends in an early return and belongs to an op of b in front
- * of `end`. */
+/* Builds `ready` at the start of each region that ends in an early return and belongs to an op of b before
+ * `end`. */
 static void make_ready_to_return(struct block *b, const struct op *end)
 {
     for (struct op *o = b->first; o != end; o = o->next)

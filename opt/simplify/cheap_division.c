@@ -7,22 +7,23 @@
  *                                     %p = shru %h, 5
  *     %s = rems %x, 48                %s = sub %x, (mul %p, 48)
  *
- * The dividends are nonnegative. (A signed division has to round toward zero, which would take two to four more
- * instructions.) Let 0 <= x < 2^31 and 2^(k-1) < d <= 2^k. The factor is m = ceil(2^(31+k) / d), which is less than
- * 2^32. Then x m / 2^(31+k) exceeds x / d by less than 1 / d, so both have the same integer part (Granlund
- * and Montgomery, Division by Invariant Integers using Multiplication, 1994).
+ * The pass replaces only divisions of nonnegative dividends. (With negative dividends, rounding toward zero
+ * would take two to four more instructions.) Let 0 <= x < 2^31 and 2^(k-1) < d <= 2^k. The factor is m =
+ * ceil(2^(31+k) / d), which is less than 2^32. Then x m / 2^(31+k) exceeds x / d by less than 1 / d, so both
+ * have the same integer part (Granlund and Montgomery, Division by Invariant Integers using Multiplication,
+ * 1994).
  *
- * A sum or product of nonnegative values is assumed to be nonnegative if it is part of an address: if it
- * overflowed, the program would access memory outside of its arrays. The pass runs late, because other passes
- * search for divisions. */
+ * A sum or product of nonnegative values is assumed not to overflow, and so to be nonnegative, if it is part
+ * of an address: otherwise the program would access memory outside of its arrays. The pass runs late, because
+ * other passes search for divisions. */
 #include "ir/ir.h"
 #include "opt/analysis/value_range.h"
 #include "opt/passes.h"
 
 enum { INT_BITS = 32 };
 
-/* Returns whether an address is computed from v by additions, multiplications and quotients by small constants
- * only. */
+/* Returns whether an address is computed from v only by additions, multiplications, and divisions by small
+ * constants. */
 static bool is_part_of_address(const struct value *v, int *budget)
 {
     /* even after a division by 4096, an index that overflowed is about 2^20 elements away from the array */

@@ -4,11 +4,11 @@
  *     %a = add %x, %y            %a = add %x, %y
  *     %b = add %y, %x     =>     (uses of %b become %a)
  *
- * The pass walks regions in order with a scoped hash table, which holds the ops that dominate the current op. A load
- * can replace another only if no op between them may write, so the load's entry records the number of writes before
- * the load. Loads are equal even if their eviction priorities differ; the first load keeps its priority. An assertion
- * disappears if an earlier assertion has the same condition and mask. The pass does not replace ops with regions.
- * Needs: valid SSA. Leaves: no new dead ops. */
+ * The pass walks regions in order with a scoped hash table, which holds the ops that dominate the current op.
+ * A load can replace a later load only if no op between the two loads may write, so a load's entry records
+ * how many writes precede the load. Loads are equal even if their eviction priorities differ; the first load
+ * keeps its priority. An assertion disappears if an earlier assertion has the same condition and mask. The
+ * pass does not replace ops with regions. Needs: valid SSA. Leaves: no dead ops that were not dead before. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -18,12 +18,12 @@ struct entry {
     struct op *op;
     uint64_t hash;
     int nwrites; /* for a load: the number of writes before it; for other ops: 0 */
-    int below;   /* index + 1 of the next older entry in the same bucket */
+    int below;   /* index + 1 of the next older entry in the same bucket; 0: none */
 };
 
 struct cse {
     VEC(struct entry) entries;
-    int *buckets; /* index + 1 of each bucket's newest entry */
+    int *buckets; /* index + 1 of each bucket's newest entry; 0: the bucket is empty */
     int nbuckets; /* the number of buckets, a power of two */
     int nwrites;
     struct arena *arena;
@@ -49,8 +49,8 @@ static uint64_t hash_opnd(const struct op *o, int i)
     return hash_bytes(&v, sizeof v, 0);
 }
 
-/* Hashes an op. If its operands commute, adds their hashes, so that the order of the operands does not
- * matter. */
+/* Hashes an op. If the op commutes, adds the hashes of its operands, so that the order of the operands does
+ * not matter. */
 static uint64_t hash_op(const struct op *o)
 {
     uint64_t h = (uint64_t)o->code;
@@ -127,7 +127,8 @@ static void enter(struct cse *c, struct op *o, uint64_t hash, int nwrites)
     *bucket = c->entries.n;
 }
 
-/* Removes all entries but the oldest n, at the end of a scope. */
+/* Called at the end of a scope, with the number of entries at its start. Removes all entries but the oldest
+ * n. */
 static void leave_scope(struct cse *c, int n)
 {
     while (c->entries.n > n) {
@@ -150,8 +151,9 @@ static void replace(struct op *o, struct op *with)
 
 static void visit_block(struct cse *c, struct block *b);
 
-/* The first op of a loop's body may run after writes of an earlier iteration. So if the body writes, one write is
- * counted before the first op. In the second region of an `if`, the writes of the first region are counted too. */
+/* The first op of a loop's body may run after writes of an earlier iteration. So if the body writes, a write
+ * is counted before the body's first op. In the second region of an `if`, the writes of the first region
+ * count too, although only one of the two regions runs. */
 static void visit_regions(struct cse *c, struct op *o)
 {
     bool writes = op_may_write(o);

@@ -5,9 +5,9 @@
  *     %v = load %p        =>     store %q, %v
  *     store %q, %v
  *
- * The pass also removes a value that a `for` carries if the value is used only to compute its own successor
- * for the next iteration. Needs: valid SSA. Leaves: dead ops only if they compute unused values that a
- * `while` carries. */
+ * The pass also removes a value that a `for` carries if no op uses the value after the loop, and if each
+ * iteration uses it only to compute the value for the next iteration. Needs: valid SSA. Leaves: no dead ops,
+ * except ops that compute unused values that a `while` carries. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -98,7 +98,8 @@ static void mark(struct marker *m, struct value *v)
     }
 }
 
-/* Marks o, and all ops of the body that compute the values which o and the ops in its regions use. */
+/* Marks o, and all ops of the loop's body from whose results o is computed; if o has regions, also the ops
+ * from whose results the ops in the regions are computed. */
 static void mark_op(struct marker *m, struct op *o)
 {
     void **at = map_at_ptr(&m->marked, o);
@@ -113,8 +114,8 @@ static void mark_op(struct marker *m, struct op *o)
 }
 
 /* Removes the loop-carried values that are needed only to compute their own next values. Returns the loop that
- * replaces `loop`, or `loop` itself. The ops that computed the removed values stay in the body; they have no
- * uses. */
+ * replaces `loop`, or `loop` itself. The ops that computed the removed values stay in the body, but their
+ * results have no uses any more. */
 static struct op *drop_carried(struct op *loop)
 {
     struct arena *scratch = loop->block->func->module->scratch;
@@ -142,7 +143,7 @@ static struct op *drop_carried(struct op *loop)
 
 /* -- the pass -- */
 
-/* Walks backwards, so that the users of a dead op are erased before the op itself. */
+/* Walks backwards, so that dead users of an op are erased before the op is checked. */
 static void sweep(struct block *b)
 {
     for (struct op *prev, *o = b->last; o; o = prev) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* dedup_loads.c: if neighbouring elements of a tile are loaded from the same address, loads only one of them and
- * broadcasts the result.
+/* dedup_loads.c: if several neighbouring elements of a tile have the same address, loads only one of these
+ * elements, and broadcasts the result.
  *
  *     %i = range start=0 end=64                       %r = range start=0 end=8
  *     %w = div %i, 8                                  %i = mul %r, 8
@@ -9,13 +9,13 @@
  *                                                     %t = load %p : tile<8xi32>
  *                                                     %q = reshape (broadcast (expand_dims %t)) : tile<64xi32>
  *
- * For example, eight packed weights share a word, and a group of weights shares a scale. Neighbouring elements along
- * a dimension are then loaded from the same address under the same mask (axis_info.c computes the length of such
- * runs). The pass loads the first element of each run, which saves copies, registers and index arithmetic. The pass
- * clones the pure ops that compute the address from ranges and scalars; the clones compute the addresses of the first
- * elements only. If the address depends on other values, the load stays unchanged. If a loop carries the pointers,
- * the pass makes the loop carry the pointers of the first elements too. Leaves: the original ops without uses, for
- * dce. */
+ * For example, eight packed weights share a word, and a group of weights shares a scale. Neighbouring
+ * elements along a dimension then form runs that are loaded from one address under one mask (axis_info.c
+ * computes the length of these runs). The pass loads only the first element of each run, which saves copies,
+ * registers and index arithmetic. The pass clones the pure ops that compute the address from ranges and
+ * scalars; the clones compute the addresses of the first elements only. If the address depends on other
+ * values, the load stays unchanged. If a loop carries the pointers, the pass makes the loop carry the
+ * pointers of the first elements too. Leaves: the original ops without uses, for dce. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -55,9 +55,9 @@ static struct value *kept(const struct dedup *t, struct value *v)
     return at ? *at : v;
 }
 
-/* Builds a tile with the first element of each run of v, and maps v to this tile. (A value that is the same
- * for all elements of a run, such as a scalar, needs no tile.) Returns false if v depends on values other
- * than ranges and scalars. */
+/* Builds a tile with the first element of each run of v, and maps v to this tile. (A scalar, and a tile of
+ * size 1 along `dim`, need no new tile.) Returns false if v depends on values other than ranges, scalars and
+ * values that are mapped already. */
 static bool keep_first(struct dedup *t, struct value *v)
 {
     if (!v || !type_is_tile(v->type) || v->type->shape[t->dim] == 1 || map_get_ptr(&t->copy, v))
@@ -88,7 +88,7 @@ static bool keep_first(struct dedup *t, struct value *v)
     return true;
 }
 
-/* Empties the map of copies. Then maps v to `first` unless `first` is NULL. */
+/* Empties the map of copies. Then, unless `first` is NULL, maps v to `first`. */
 static void start(struct dedup *t, struct value *v, struct value *first)
 {
     map_init(&t->copy, t->m->scratch);
@@ -96,9 +96,10 @@ static void start(struct dedup *t, struct value *v, struct value *first)
         *map_at_ptr(&t->copy, v) = first;
 }
 
-/* Handles a load whose pointers are carried by the `for` that contains it. If keep_first can build the initial
- * pointers of the first elements of runs, makes the loop also carry these pointers. The load uses these pointers only
- * if keep_first can also build the pointers that the body yields. */
+/* Handles a load whose pointers are carried by the `for` that contains the load. If keep_first can build the
+ * loop's initial pointers to the first elements of the runs, makes the loop carry pointers to first elements
+ * in addition. The load uses them only if keep_first can also build the pointers to first elements for the
+ * next iteration. */
 static void carry(struct dedup *t, const struct op *load)
 {
     struct value *v = op_opnd(load, 0);
@@ -122,8 +123,8 @@ static void carry(struct dedup *t, const struct op *load)
     struct value *rest = follows ? kept(t, next) : first;
     loop_yield(more, 1, &rest);
     /* The copies that keep_first has built at the end of the body do not dominate the load, so start() empties the
-     * map. The map then contains only the pointer that the loop carries, and only if the body yields this
-     * pointer for the next iteration. */
+     * map. The map then contains only the pointers to first elements that the loop carries, and only if the
+     * body computes them for the next iteration. */
     start(t, op_opnd(load, 0), follows ? first : NULL);
     t->axes = axis_analyse(body->func);
 }
@@ -141,7 +142,7 @@ static int run_of(const struct dedup *t, const struct op *load, int dim)
     return run;
 }
 
-/* Repeats each element of x once for each element of its run. */
+/* Repeats each element of x 2^run times along `dim`, so that the result has the given type. */
 static struct value *repeat(struct dedup *t, struct value *x, const struct type *type)
 {
     int shape[RANK_MAX];
@@ -151,8 +152,8 @@ static struct value *repeat(struct dedup *t, struct value *x, const struct type 
     return build_reshape(&t->b, x, type->rank, type->shape);
 }
 
-/* Replaces `load` by a load of the first elements of runs, and returns the new load. Returns `load` if this is not
- * possible. */
+/* Replaces `load` by a load of the first elements of runs, and returns the new load. Returns `load` itself if
+ * the replacement is not possible. */
 static struct op *shrink(struct dedup *t, struct op *load)
 {
     const struct type *type = op_result(load)->type;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fix_order.c: in kernels launched with `deterministic`, fixes the order of additions in every sum of floats.
- * The order then depends only on the source and on the length of the axis, and not on the number of warps,
- * the layout, the tile's other dimensions, the grid, or promises about the arguments.
+ * The order then depends only on the source and on the length of the summed axis, and not on the number of
+ * warps, the layout, the tile's other dimensions, the grid, or promises about the arguments.
  *
  *     %s = reduce %x axis=1 {add} : 4x8      =>     %p = reshape %x : 16x2x1        bit 0 of the axis
  *                                                   %q = reduce %p axis=1 {add}
@@ -9,11 +9,11 @@
  *                                                   %t = reduce %r axis=1 {add}
  *                                                   ...                             bit 2
  *
- * Each of these reductions combines two elements, so no layout can change a result. The bits are combined from the
- * lowest to the highest, because in blocked layouts register bits number the lowest bits of a row, lane bits
- * the next, and warp bits the highest. In a dot's accumulator, register and warp bits number bits 0, 3, 4,
- * ... of a row (fragments.c), so these bits are combined first; lane bits number bits 1 and 2, which are
- * combined last.
+ * Each of these reductions combines two elements, so no layout can change a result. The bits are combined
+ * from the lowest to the highest, because in blocked layouts registers hold the lowest bits of an index in a
+ * row, lanes the next bits, and warps the highest: each thread then first combines its own elements. In a
+ * dot's accumulator, lanes hold bits 1 and 2 of an index in a row, and registers and warps hold bits 0, 3, 4,
+ * ... (fragments.c). So in sums of a dot's result, bits 1 and 2 are combined last.
  *
  *     %s = scan %x axis=0 {add} : 8          =>     %t = totals of the blocks of 2 and of 4 elements, as above
  *                                                   %b = the total of all elements that precede a block: computed
@@ -22,12 +22,13 @@
  *
  *     %s = add (mul %x, %y), %z              =>     %s = fma %x, %y, %z
  *
- * Code generation can fuse a product and a sum only if both are in the same thread, which depends on the layout. So
- * this pass fuses them, and code generation does not fuse in deterministic kernels. The pass does not change
- * reductions whose result does not depend on the order (integers, minima, maxima). Every matrix instruction adds
- * the products of 16 or 8 elements at once, and the instructions of a dot run in ascending order of the inner
- * index. fp8 operands become f16, because the instructions for fp8 add in different ways. opt_check_order
- * reports an error if the effect or result of an atomic depends on the order of programs. */
+ * Code generation can fuse a product and a sum only if both are in the same thread, which depends on the
+ * layout. So this pass fuses products and sums, and in deterministic kernels code generation fuses none. The
+ * pass does not change reductions whose result does not depend on the order (integers, minima, maxima). The
+ * order in a dot is fixed too: every matrix instruction adds the products of 16 or 8 elements at once, and
+ * the instructions of a dot run in ascending order of the inner index. fp8 operands become f16, because the
+ * instructions for fp8 add in different ways. opt_check_order reports an error if the effect or result of an
+ * atomic depends on the order of programs, or if a dot is too small for matrix instructions. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
@@ -37,7 +38,8 @@
 
 /* -- reductions -- */
 
-/* The bits of a tile's axis in its row-major numbering of elements: n bits, from bit `low` on. */
+/* The n bits, from bit `low` up, in which the row-major number of a tile's element contains the index along
+ * an axis. */
 struct axis_span {
     int low, n;
 };
@@ -50,8 +52,9 @@ static struct axis_span span_of(const struct type *t, int axis)
     return s;
 }
 
-/* Sets bits[] to the n bits of an axis in the order in which they are combined. If behind_dot, the elements
- * are computed from a dot's result, so the lane bits of the accumulator come last. */
+/* Sets bits[] to the numbers of the n bits of an axis, in the order in which the bits are combined. If
+ * behind_dot, the elements are computed from a dot's result, so the bits that lanes hold in an accumulator
+ * come last. */
 static void order_of_bits(int n, bool behind_dot, int *bits)
 {
     enum { LANE_BIT = 1, LANE_BITS_END = 3 }; /* the bits of a row that lanes hold in the result of an mma */
@@ -77,8 +80,8 @@ static void copy_combination(struct op *to, const struct op *from, bool swapped)
         op_clone(&inside, o, &map);
 }
 
-/* Reshapes each x[i] to three dimensions, the middle one of size 2: the two elements of a pair differ only in bit
- * `bit` of their numbers. */
+/* Reshapes each x[i] to three dimensions, of which the middle dimension has size 2. The two elements of a
+ * pair along the middle dimension are those whose numbers differ only in bit `bit`. */
 static void view_pairs(struct builder *b, struct value **x, int n, int bit)
 {
     const int64_t all = type_elems(x[0]->type);
@@ -160,7 +163,8 @@ static struct value **apply(struct scanning *s, struct value *const *x, struct v
     return z;
 }
 
-/* Returns x with both elements of each pair replaced by the pair's first element in the order of the scan. */
+/* x consists of pairs along dimension 1. Returns x with both elements of each pair replaced by the element
+ * that comes first in the order of the scan. */
 static struct value *first_of_pair(struct scanning *s, struct value *x)
 {
     struct op *first = build_reduce(&s->b, 1, &x, 1);
@@ -186,10 +190,10 @@ static struct value *equals(struct scanning *s, struct value *i, int64_t x)
 }
 
 /* `before` holds, for each pair of blocks, the total of all elements that precede the pair; `before` is NULL if there
- * is only one pair. `totals` holds the totals of the blocks, as pairs. Computes, for each block, the total of all
- * elements that precede the block. For a pair's first block, this total is the value of `before` for the pair. For
- * the pair's second block, this value is combined with the total of the first block. The result for the first block
- * of the axis is meaningless. */
+ * is only one pair. `totals` holds the total of each block; the two blocks of a pair are neighbours along
+ * dimension 1. Computes, for each block, the total of all elements that precede the block. For a pair's first
+ * block, this total is the value of `before` for the pair. For the pair's second block, this value is
+ * combined with the total of the first block. The result for the first block of the axis is meaningless. */
 static struct value **split_blocks(struct scanning *s, struct value *const *before,
                                    struct value *const *totals, int bits)
 {
@@ -291,8 +295,8 @@ bool atomic_depends_on_order(const struct op *o)
     return rmw == RMW_fadd || rmw == RMW_xchg || has_uses(op_result(o));
 }
 
-/* Returns whether a dot is too small for tensor cores, although they support its types. The products of such a dot
- * are added in another order than the products of larger tiles. */
+/* Returns whether tensor cores support the types of a dot, but the dot is too small for them. Its products
+ * would then be added in another order than the products of larger tiles. */
 static bool is_too_small(const struct op *o)
 {
     enum { HALF = 16, ROWS = 16, COLUMNS = 8, INNER = 16 };
@@ -353,6 +357,6 @@ void opt_fix_order(struct func *f)
 {
     if (!f->deterministic)
         return;
-    func_walk(f, visit_sum, NULL); /* visits sums first, because visit_reduce copies regions */
+    func_walk(f, visit_sum, NULL); /* sums first, so that visit_reduce copies regions with fused sums */
     func_walk(f, visit_reduce, NULL);
 }

@@ -12,20 +12,20 @@
  *     their last bit may differ between machines, and the same input must give the same PTX on every machine.
  *   - An identity applies to floats only if it is exact for every operand (x + -0.0, but not x + 0.0; x * 1, but not
  *     x * 0).
- *   - Multiplications and divisions of integers by powers of two become shifts and masks; divisions of floats by
- *     powers of two become multiplications.
- *   - A remainder of a sum drops a summand that is a multiple of the divisor, if no summand is negative.
+ *   - Multiplications, divisions and remainders of integers by powers of two become shifts and masks;
+ *     divisions of floats by powers of two become multiplications.
+ *   - A remainder of a sum ignores a summand that is a multiple of the divisor, if no summand is negative.
  *   - A constant operand of a commutative op moves to the right, (x op c) op d becomes x op (c op d), and x - c
  *     becomes x + -c.
  *   - A subtraction that involves a product becomes an addition, so that fma can compute it.
- *   - An elementwise op of splats becomes the splat of a scalar op. (x xor c) xor d becomes x xor (c xor d) if c and
- *     d repeat the elements of smaller tiles. In kernels with fp_reassoc, products of floats are rewritten in the
- *     same way.
- *   - A comparison that the operands' bounds decide (value_range.h) becomes a constant, and a mask that is constant
- *     for all elements disappears.
+ *   - An elementwise op of splats becomes the splat of a scalar op. (x xor c) xor d becomes x xor (c xor d)
+ *     if c and d are splats, or broadcasts of smaller tiles. In kernels with fp_reassoc, (x * c) * d of
+ *     floats becomes x * (c * d) under the same condition.
+ *   - A comparison that the operands' bounds decide (value_range.h) becomes a constant. A mask that is true
+ *     for all elements disappears, and so does a store whose mask is false for all elements.
  *   - `and` of two comparisons of an integer with constants becomes false if one comparison rules out the
- *     other. If one comparison implies the other, the `and` becomes this comparison. Nested selects by the
- *     same condition become one select.
+ *     other. If one comparison implies the other, the `and` becomes the comparison that implies the other.
+ *     Nested selects by the same condition become one select.
  *   - A comparison of sign-extended elements with a scalar becomes a comparison of the narrow elements, if the narrow
  *     elements are not negative.
  *   - An `if` with a constant condition becomes the region that it selects, a `for` without iterations
@@ -35,9 +35,9 @@
  * One walk in program order visits operands before their uses, and also visits the ops that a rule builds. The walk
  * terminates, because each rule decreases a tuple of counts in lexicographic order. The counts are: ops in regions
  * that never run; elements computed by ops whose operands are all splats or constants; mul, div and rem ops; sub ops
- * and neg of constants; elements computed by elementwise ops; length of def-use chains. A swap of operands moves a
- * constant to the right, so the operands of an op are swapped only once. Leaves: constants and ops without use, for
- * dce. */
+ * and neg of constants; elements computed by elementwise ops; length of def-use chains. Operands are swapped
+ * only to move a constant to the right, so the operands of an op are swapped only once. Leaves: constants and
+ * ops without use, for dce. */
 #include "opt/analysis/value_range.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -56,7 +56,8 @@ static uint64_t low_bits(uint64_t x, int width)
     return width == 64 ? x : x & ((UINT64_C(1) << width) - 1);
 }
 
-/* If v is a constant, sets *bits to its bits, truncated to the width of its type. */
+/* If v is a constant, sets *bits to its bits, truncated to the width of its type, and returns true; else
+ * returns false. */
 static bool const_bits(const struct value *v, uint64_t *bits)
 {
     if (!v || !value_const_bits(v, bits))
@@ -86,7 +87,7 @@ static enum dtype dtype_of(const struct value *v)
     return t->kind == TY_ptr ? DT_i64 : t->dtype;
 }
 
-/* Returns the op that defines v if it has this opcode; else NULL. */
+/* Returns the op that defines v if the op has opcode `code`; else NULL. */
 static struct op *def_if(const struct value *v, enum opcode code)
 {
     return v->def && v->def->code == code ? v->def : NULL;
@@ -176,7 +177,7 @@ static const struct identity {
     {OP_fdiv, ONE_POINT_ZERO, GIVES_x},
 };
 
-/* Identities of x op x. */
+/* Identities of x op x. GIVES_zero applies to integers only. */
 static const struct {
     enum opcode code;
     enum gives gives;
@@ -259,7 +260,8 @@ static bool is_associative(enum opcode code)
     return code == OP_add || code == OP_mul || code == OP_and || code == OP_or || code == OP_xor;
 }
 
-/* Rewrites (x op c) op d as x op (c op d). For shifts, adds the counts, unless their sum reaches the width. */
+/* Rewrites (x op c) op d as x op (c op d). Rewrites (x shift c) shift d as x shift (c + d), unless c + d
+ * reaches the width of x. */
 static struct value *join_constants(struct builder *b, const struct op *o)
 {
     uint64_t c, d;
@@ -275,7 +277,8 @@ static struct value *join_constants(struct builder *b, const struct op *o)
     return build_binary(b, o->code, op_opnd(inner, 0), joined);
 }
 
-/* Strength reduction: returns a cheaper op for `x op c`, or NULL. */
+/* Strength reduction: builds a cheaper op that computes `x op c`, and returns its result; returns NULL if
+ * there is no cheaper op. */
 static struct value *strength(struct builder *b, const struct op *o)
 {
     int log2 = 0;
@@ -326,7 +329,8 @@ static struct value *reciprocal(struct builder *b, const struct op *o)
     return build_binary(b, OP_mul, op_opnd(o, 0), build_const_float(b, op_opnd(o, 1)->type, 1 / c));
 }
 
-/* Rewrites 0 - x as -x, and -(-x) as x. An integer of one bit is its own negative. */
+/* Rewrites 0 - x as -x (integers only), and -(-x) as x. Rewrites -x as x if x has the type i1, because -1 is
+ * 1 in one bit. */
 static struct value *negation(struct builder *b, const struct op *o)
 {
     if (o->code == OP_neg && dtype_of(op_result(o)) == DT_i1)
@@ -421,8 +425,8 @@ static struct value *known_comparison(struct builder *b, const struct op *o)
 }
 
 /* Rewrites a comparison (eq or ne) of sign-extended, nonnegative elements with the splat of a scalar as a comparison
- * of the narrow elements. If the scalar is negative or greater than all elements, it is replaced by the elements'
- * upper bound + 1, which gives the same results. */
+ * of the narrow elements. A scalar that is negative, or greater than the elements' upper bound, equals no
+ * element. So it is replaced by the upper bound + 1, which equals no element either. */
 static struct value *narrow_comparison(struct builder *b, const struct op *o)
 {
     const struct op *widened = def_if(op_opnd(o, 0), OP_sext), *splat = def_if(op_opnd(o, 1), OP_splat);
@@ -480,8 +484,8 @@ static struct value *comparison(struct builder *b, const struct op *o)
     return p == PRED_ne ? x : negated(b, x);
 }
 
-/* If v compares an integer with a constant, returns the integer, and sets *r to the bounds between which the result is
- * true; else returns NULL. */
+/* If v compares an integer with a constant, returns the integer, and sets *r to the bounds of the integers
+ * for which the comparison is true; else returns NULL. */
 static struct value *bounded_by(const struct value *v, struct bounds *r)
 {
     const struct op *o = def_if(v, OP_cmp);
@@ -525,8 +529,8 @@ static struct value *choice(struct builder *b, const struct op *o)
         return x;
     if (const_bits(c, &bits))
         return bits ? x : y;
-    /* a select by c in y stays: codegen turns `select c, y + x, y` into an addition under a predicate, and
-     * rewriting the last operand would prevent this */
+    /* a select by c in the last operand, y, stays: codegen turns `select c, y + x, y` into an addition under
+     * a predicate, and rewriting y would prevent this */
     if (def_if(x, OP_select) && op_opnd(x->def, 0) == c)
         return build_select(b, c, op_opnd(x->def, 1), y);
     if (x->type != c->type)
@@ -559,8 +563,8 @@ static struct value *keep_zero(struct builder *b, const struct op *o)
 
 /* -- casts -- */
 
-/* Converts x to elements of type elem: extends with the op `code`, truncates, or returns x if the widths are
- * equal. */
+/* Converts x to elements of type elem: extends x with the op `code` (sext or zext), truncates x, or returns x
+ * if the widths are equal. */
 static struct value *resize(struct builder *b, enum opcode code, struct value *x, const struct type *elem)
 {
     int from = width_of(x), to = type_elem_bits(elem);
@@ -573,7 +577,8 @@ static bool keeps_low_bits(enum opcode code)
     return code == OP_add || code == OP_sub || code == OP_mul || code == OP_shl;
 }
 
-/* Returns whether + - * << and splats compute v from constants and extensions, in at most `depth` steps. */
+/* Returns whether v is computed from constants and extensions only by + - * << and splats, in at most `depth`
+ * steps. */
 static bool is_widened(const struct value *v, int depth)
 {
     const struct op *o = v->def;
@@ -625,7 +630,8 @@ static struct value *cast(struct builder *b, const struct op *o)
         return same || inner->code == OP_zext || inner->code == OP_sext ? resize(b, inner->code, x, elem)
                                                                         : NULL;
     case OP_bitcast: return same ? build_cast(b, OP_bitcast, x, elem) : NULL;
-    /* A truncation of an extension returns the original value, except that an infinity of 8 bits becomes finite. */
+    /* A truncation of an extension gives the original value, except that an infinity of an 8-bit float
+     * becomes finite. */
     case OP_ftrunc:
         return inner->code == OP_fext && x->type == op_result(o)->type && width_of(x) > 8 ? x : NULL;
     default: return NULL;
@@ -697,7 +703,8 @@ static struct value *trans_of_trans(struct builder *b, const struct op *o)
     return !moves ? x : inner ? build_trans(b, x, both) : NULL;
 }
 
-/* Folds splats of constants, shape ops of uniform tiles, and shape ops that change nothing or follow one another. */
+/* Folds splats of constants, shape ops of uniform tiles, shape ops that change nothing, and sequences of two
+ * shape ops. */
 static struct value *shape(struct builder *b, const struct op *o)
 {
     uint64_t bits;
@@ -741,9 +748,9 @@ static bool can_broadcast(const struct type *from, const struct type *to)
     return type_is_tile(to) || !type_is_tile(from);
 }
 
-/* Rewrites (x op y) op z as x op (y op z), where y and z are splats or broadcasts of smaller values. One of y and z
- * must be broadcastable to the shape of the other; y op z then has this shape. The op is xor or a product of floats.
- * A product changes its rounding, so it needs fp_reassoc. */
+/* Rewrites (x op y) op z as x op (y op z), where y and z are splats or broadcasts of smaller values. One of y
+ * and z must be broadcastable to the shape of the other, which then is the shape of y op z. The op is xor or
+ * a product of floats. Rewriting a product changes its rounding, so it needs fp_reassoc. */
 static struct value *join_repeated(struct builder *b, const struct op *o)
 {
     bool scales = o->code == OP_mul && b->func->fp_reassoc && !type_is_int(op_result(o)->type);
@@ -815,8 +822,8 @@ static void find_dot(struct op *o, void *ctx)
 }
 
 /* Drops a loop that runs no iteration, and replaces a loop that runs one iteration by its body. Keeps a loop
- * of one iteration if it has dots and writes no memory, because other passes overlap its loads with the dots
- * of the next program. */
+ * of one iteration if it has dots and writes no memory, because other passes overlap the loads of such a loop
+ * with the work of another program. */
 static bool settle_loop(struct op *o)
 {
     int64_t lo, hi, step;
@@ -848,8 +855,8 @@ static bool is_sum(const struct op *o)
            op_opnd(add, 0) != op_opnd(add, 1) && op_opnd(add->next, 0) == op_result(add);
 }
 
-/* Rewrites sum(x + 0) as sum(x) + 0. If all elements are -0, both sums are +0: sum(x) is then -0, and -0 + 0 is
- * +0. */
+/* Rewrites sum(x + 0) as sum(x) + 0. The results are equal even if all elements of x are -0: sum(x) is -0
+ * then, and -0 + 0 is +0, as is a sum of +0s. */
 static bool take_zero_out(struct op *o)
 {
     const struct op *add = is_sum(o) ? op_opnd(o, 0)->def : NULL;
@@ -864,7 +871,8 @@ static bool take_zero_out(struct op *o)
     return true;
 }
 
-/* If c has equal values along an axis, returns c without the axis; else NULL. */
+/* If c has equal values along `axis`, builds c without this dimension, in the shape of t, and returns it;
+ * else returns NULL. */
 static struct value *without_axis(struct builder *b, const struct value *c, int axis, const struct type *t)
 {
     const struct op *o = c->def;
@@ -879,8 +887,8 @@ static struct value *without_axis(struct builder *b, const struct value *c, int 
     return build_reshape(b, x, t->rank, t->shape);
 }
 
-/* Rewrites sum(select c, x, 0) as select c, sum(x), 0, if c has equal values along the axis. Then one select
- * suffices for all elements along the axis, and fma can sum products in x. */
+/* Rewrites sum(select c, x, 0) as select c, sum(x), 0, if c has equal values along the reduced axis. Then one
+ * select suffices for all elements along the axis, and if x is a product, fma can compute the sum. */
 static bool take_choice_out(struct op *o)
 {
     const struct op *choice = is_sum(o) ? op_opnd(o, 0)->def : NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* keep_maximum.c: in kernels launched with `fp_reassoc`, makes an online softmax keep the old maximum of its rows
- * as long as the exponentials stay small. Such iterations neither compute maxima nor rescale.
+ * as long as the exponentials stay small. In an iteration that keeps the old maximum, the loop neither
+ * computes maxima nor rescales.
  *
  *     for carry(%m, %l, %acc) {                    for carry(%m, %l, %acc) {
  *       %x = reduce %s axis=1 {max}                  %kp = exp2 (sub %s, %m)
@@ -25,14 +26,15 @@
  * false too, so the loop computes the new maximum. This happens in three cases: in the first iteration, in
  * which %m is -inf; if all elements of a row have been masked so far; and if a row contains a NaN.
  *
- * The vote needs no sum over lanes: each lane compares the sum of its own elements. If the loop only accumulates
- * the sums of rows, as in %l above, it carries a partial sum for each lane, and the partial sums are added after
- * the loop.
+ * If the loop only accumulates the sums of rows, as in %l above, the pass makes the loop carry a partial sum
+ * for each lane, and adds the partial sums after the loop. No iteration then adds over lanes: each lane votes
+ * with the sum of its own elements.
  *
  * If a thread has too few registers for two operands of the dot (converts_later), the branch yields the
- * exponentials as f32, and their conversion stays behind the branch.
+ * exponentials as f32, and the conversion to the operand's type stays after the branch.
  *
- * Each warp decides for its own rows, so a row must not span several warps. Needs: layouts. Leaves: unused ops. */
+ * Each warp decides for its own rows, so the elements of a row must be in one warp. Needs: layouts. Leaves:
+ * unused ops. */
 #include <math.h>
 
 #include "ir/support/map.h"
@@ -78,7 +80,7 @@ static bool depends_on(const struct map *m, const struct op *o)
     return false;
 }
 
-/* Returns the op that sums the rows of v, or of v where a mask is true; NULL if there is none. */
+/* Returns the op that sums the rows of v, possibly after a select has masked v; NULL if there is none. */
 static struct op *sum_of(const struct value *v)
 {
     if (value_nuses(v) == 1 && v->uses->user->code == OP_select)
@@ -113,7 +115,8 @@ static bool rows_in_warps(const struct op *o)
 }
 
 /* Finds the ops that depend on the maximum, and the sum by which the loop decides whether to keep the
- * maximum. Returns false if there is not exactly one such sum, or if its rows span several warps. */
+ * maximum. Returns false if there is no sum, or more than one, or if the rows of the sum span several
+ * warps. */
 static bool find_sum(struct keeping *k)
 {
     put(&k->depends, k->m.max);
@@ -130,8 +133,8 @@ static bool find_sum(struct keeping *k)
     return k->sum != NULL;
 }
 
-/* Returns whether o, which depends on the maximum, also depends on another carried value with a weight (as a
- * rescaled sum does). */
+/* o depends on the maximum. Returns whether o also depends on another carried value that has a weight, as the
+ * rescaling of a sum does. */
 static bool rescales(const struct keeping *k, const struct op *o)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -161,9 +164,9 @@ bool needs_other_warps(const struct op *o)
            o->code == OP_scan || o->code == OP_gather || o->code == OP_histogram;
 }
 
-/* Returns whether o converts the exponentials to a dot's operand, and should stay behind the branch. If the
- * conversion is in the branch, the loop that overlap_dots.c builds needs registers for a second operand,
- * because the dot of the previous iteration still reads the first. Behind the branch, the conversion can run
+/* Returns whether o converts the exponentials to a dot's operand, and should stay after the branch. If the
+ * conversion were in the branch, the loop that overlap_dots.c builds would need registers for two operands,
+ * because the dot of the previous iteration still reads its operand. After the branch, the conversion can run
  * while the next dot runs. */
 static bool converts_later(const struct op *o)
 {
@@ -182,8 +185,8 @@ static bool converts_later(const struct op *o)
 }
 
 /* Chooses the ops that move into the branch: the ops that depend on the maximum and on no other carried value with
- * a weight, and the ops before the maximum that compute operands only for these ops. Returns false if the
- * maximum or the sum cannot move. */
+ * a weight, and the ops before the maximum whose results only these ops use. Returns false if the maximum or
+ * the sum cannot move. */
 static bool choose_ops(struct keeping *k)
 {
     for (struct op *o = k->m.max; o != k->body->last; o = o->next)
@@ -204,9 +207,9 @@ static bool choose_ops(struct keeping *k)
     return true;
 }
 
-/* Returns whether v is a difference of the old and the new maximum, possibly times a factor, so that the
- * exponential of v is 1 if the two maxima are equal. If is_factor, v may also be such a factor: a value that
- * does not depend on the maximum. */
+/* Returns whether v is computed only from the old and the new maximum, by sums, differences, and products
+ * with factors that do not depend on the maximum. If is_factor, v may also be such a factor. (is_one uses
+ * this: the exponential of a difference of the two maxima is 1 if they are equal.) */
 static bool is_ratio(const struct keeping *k, const struct value *v, bool is_factor)
 {
     const struct op *o = v->def;
@@ -242,8 +245,9 @@ static bool uses_any(const struct op *o, const struct map *m)
     return false;
 }
 
-/* Sets k->place to the op before which the branch is built: the first op with effects that uses a value which
- * depends on the maximum. Returns false if an operand of the branch's ops is computed after this op. */
+/* Sets k->place to the op before which the branch is built: the first op with effects that uses, itself or in
+ * a region, a value that depends on the maximum. Returns false if an operand of the branch's ops is computed
+ * after this op. */
 static bool find_place(struct keeping *k)
 {
     k->place = k->m.max;
@@ -292,8 +296,8 @@ static void copy_op(struct builder *b, const struct op *o, struct map *map)
     *map_at_ptr(map, op_result(o)) = build_fma(b, x, y, z);
 }
 
-/* Builds copies, at b, of the ops of the branch that compute v, except the ops that `map` already maps to
- * copies. Returns the copy of v, or v itself if no op of the branch defines v. */
+/* Builds copies, at b, of the ops of the branch that compute v, except of ops whose results `map` already
+ * maps to copies. Returns the copy of v, or v itself if no op of the branch defines v. */
 static struct value *copy_for(struct keeping *k, struct builder *b, struct value *v, struct map *map)
 {
     if (map_get_ptr(map, v))
@@ -307,7 +311,7 @@ static struct value *copy_for(struct keeping *k, struct builder *b, struct value
 }
 
 /* Builds, before op `at`, an i1 that is 1 if all rows of the warp keep their maxima. Adds to `kept` the
- * copies that it builds for the arm in which the maxima are kept. */
+ * copies that it builds, which the arm that keeps the maxima uses too. */
 static struct value *build_decision(struct keeping *k, struct op *at, struct map *kept)
 {
     struct builder b = build_before(at);
@@ -347,14 +351,14 @@ static struct op *build_branch(struct keeping *k, struct op *at, struct value *k
     return branch;
 }
 
-/* Returns whether v is a broadcast of a value that is 1 if the maximum is kept. */
+/* Returns whether v is a broadcast of a value that is 1 where the maximum is kept. */
 static bool repeats_one(const struct keeping *k, const struct value *v)
 {
     const bool repeats = v->def && v->def->code == OP_broadcast;
     return repeats && is_one(k, behind_shapes(v));
 }
 
-/* Moves the ops before k->place that depend on the maximum, but are not in the branch, to after the
+/* Moves the ops that are before k->place and depend on the maximum, but are not in the branch, to after the
  * branch. */
 static void move_behind(struct keeping *k)
 {
@@ -372,8 +376,8 @@ struct product {
     int side; /* the number of the operand that is 1 if the maximum is kept */
 };
 
-/* Returns whether operand `side` holds the same factor in several registers, so that a branch that skips the
- * product is worthwhile. */
+/* Returns whether operand `side` of the product is 1 where the maximum is kept, and holds each factor in
+ * several registers, so that a branch that skips the product is worthwhile. */
 static bool skips(const struct keeping *k, const struct op *mul, int side)
 {
     const struct value *v = op_opnd(mul, side);
@@ -413,7 +417,7 @@ static void rewrite(struct keeping *k)
 /* -- adding the lanes' partial sums after the loop -- */
 
 struct recurrence {
-    struct op *mul, *add; /* add is mul + the sum, and mul is `arg` times `factor` */
+    struct op *mul, *add; /* `add` is `mul` plus the sum; `mul` is `arg` (a carried value) times `factor` */
     struct value *arg, *factor;
     int at; /* the number of the carried value */
 };
@@ -451,15 +455,15 @@ static struct value *sum_like(struct builder *b, const struct op *sum, struct va
     return op_result(o);
 }
 
-/* The loop carries the sum as l * a + sum. Makes the loop carry a partial sum for each lane, and adds the partial
- * sums after the loop:
+/* If each iteration yields l * a + sum for the carried value l, makes the loop carry a partial sum for each
+ * lane, and adds the partial sums after the loop:
  *
  *     %r = reduce %p axis=1 {add} : 128     =>     %r = reduce (reshape %p : 128x32x4) axis=1 {add} : 128x4
  *     %u = add (mul %l, %a), %r                    %u = add (mul %l, (broadcast %a)), %r
  *                                                  after the loop: %s = reduce %l axis=1 {add} : 128
  *
- * Each lane starts with an equal part of the initial value. Returns the new loop, or NULL if the loop does
- * not carry the sum in this form. */
+ * Each lane starts with an equal part of the initial value. Returns the new loop, or NULL if the loop carries
+ * no sum in this form, or the layout does not allow it. */
 static struct op *add_lanes_later(const struct keeping *k)
 {
     struct recurrence r;

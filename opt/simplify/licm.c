@@ -7,14 +7,15 @@
  *       yield %x                           yield %x
  *
  * A loop-carried value is invariant if each iteration yields the initial value or the carried value itself.
- * The pass replaces uses of such a carried value by uses of the initial value, and dce removes the carried
- * value.
+ * The pass replaces uses of an invariant carried value by uses of the initial value, and dce then removes the
+ * carried value.
  *
- * The pass moves an op to before the loop if the op is pure, is directly in the loop's region, and uses only values
- * from outside of the loop, as do the ops in its regions. The pass visits inner loops first, so an op can
- * move out of several loops. A pure op cannot trap, so it may run even if the loop has no iteration. An op in
- * a branch stays there, because the branch may never run and the op may be expensive. Needs: valid SSA.
- * Leaves: loops whose bodies may be empty, for dce. */
+ * The pass moves an op to before the loop if three conditions hold. The op is pure. It is directly in the
+ * loop's region. The op, and the ops in its regions, use only values from outside of the loop (and of the
+ * op's own regions). The pass visits inner loops first, so an op can move out of several loops. A pure op
+ * cannot trap, so it may run even if the loop has no iteration. An op in a branch of an `if` stays there,
+ * because the branch may never run, and the op may be expensive. Needs: valid SSA. Leaves: loops whose bodies
+ * may be empty, for dce. */
 #include "opt/passes.h"
 
 static bool uses_only_outside(const struct op *o, const struct op *loop, const struct op *moved)

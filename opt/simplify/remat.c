@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* remat.c: rematerializes values that cost fewer registers to recompute than to keep.
+/* remat.c: rematerializes values, so that fewer registers are live during a reduction.
  *
  *     %x = fext %h : tile<16384xf32,#l>              %x = fext %h
  *     %s = reduce %x ...                             %s = reduce %x ...
@@ -68,8 +68,8 @@ static bool is_cheap(const struct remat *a, const struct op *o)
     }
 }
 
-/* Returns whether v is available at no cost, because it takes few registers, or because it is defined outside of
- * the block. */
+/* Returns whether v counts as available everywhere in the block at no cost, because it takes few registers,
+ * or because it is defined outside of the block. */
 static bool is_at_hand(const struct remat *a, const struct value *v)
 {
     if (!v->def || v->def->block != a->block || v->def->code == OP_splat || v->def->code == OP_const)
@@ -87,8 +87,9 @@ static const struct value *narrow_root(const struct value *v)
     return v;
 }
 
-/* Returns whether at most *ops cheap ops compute v from a single tile of 16-bit floats. Sets *from, initially NULL,
- * to this tile, and subtracts the number of these ops from *ops. */
+/* Returns whether at most *ops cheap ops compute v from a single tile of 16-bit floats (and from values that
+ * are at hand). Sets *from, initially NULL, to this tile, and subtracts the number of visited ops from
+ * *ops. */
 static bool follows(const struct remat *a, const struct value *v, const struct value **from, int *ops)
 {
     if (is_at_hand(a, v))
@@ -119,7 +120,7 @@ static bool is_worth_it(const struct remat *a, const struct value *v, int part)
 
 /* -- rematerialization -- */
 
-/* Returns the latest copy of `key` in m if the copy is in this part; else NULL. */
+/* Returns the latest copy of `key` in m if it was built in part number `part`; else NULL. */
 static struct value *latest(const struct remat *a, const struct map *m, const struct value *key, int part)
 {
     void **found = map_get_ptr(m, key);
@@ -178,9 +179,10 @@ static bool is_kept_over(const struct remat *a, const struct value *v, int part)
     return false;
 }
 
-/* How many bits each thread keeps live across the end of a part. bits: without rematerialization. row_bits:
- * only the 16-bit floats from which values can be rematerialized. least_bits: with rematerialization, which
- * keeps row_bits and the values that cannot be rematerialized. */
+/* How many bits of values each thread keeps live across the end of a part. `bits` counts all values without
+ * rematerialization. `row_bits` counts only the 16-bit floats from which values can be rematerialized.
+ * `least_bits` counts all values with rematerialization: row_bits, and the values that cannot be
+ * rematerialized. */
 struct kept {
     int bits, row_bits;
     int least_bits;
@@ -212,9 +214,9 @@ static int programs_keeping(const struct remat *a, int bits)
     return target_ctas(t, 32 * a->func->num_warps, regs, 0);
 }
 
-/* Returns whether all values can stay live, because rematerialization does not help at the end of any part.
- * Rematerialization helps if the programs that fit on an SM without it do not have enough bytes of rows in
- * flight, and if more programs fit with it. */
+/* Returns whether all values can stay live, because rematerialization helps at the end of no part.
+ * Rematerialization helps if two conditions hold: without it, the programs that fit on an SM do not have
+ * enough bytes of rows in flight; with it, more programs fit. */
 static bool has_room(const struct remat *a, int nparts)
 {
     for (int part = 0; part < nparts - 1; part++) {

@@ -5,7 +5,7 @@
  * loops and loads of traced functions; fix_order.c (deterministic kernels); keep_maximum.c (kernels with
  * fp_reassoc) and skip_rescaling.c, for online softmax; cheap_division.c, which runs late; remat.c, which
  * runs on scheduled functions. In the head of a pass, `Needs` says what must hold before the pass, and
- * `Leaves` what the pass leaves behind for later passes. This header declares the functions that other files
+ * `Leaves` says what the pass leaves for later passes. This header declares the functions that other files
  * call too. */
 #ifndef NESO_OPT_SIMPLIFY_SIMPLIFY_H
 #define NESO_OPT_SIMPLIFY_SIMPLIFY_H
@@ -20,16 +20,17 @@ bool attrs_equal(const struct op *a, const struct op *b);
 bool op_is_dead(const struct op *o); /* whether o has neither a use nor a side effect */
 /* Builds a new `for` before `old` and moves the body of `old` into it; the caller erases `old`. The new loop carries
  * the values of `old` for which `keep` is true (NULL: all), and nmore further values, whose initial values are
- * `more`. The caller appends the values that the body yields for the further values (loop_yield). */
+ * `more`. The uses of old's counter, and of its kept results and carried values, move to the new loop. The
+ * caller then appends to the body's yield the next values of the further values (loop_yield). */
 struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value *const *more);
-/* Appends `more` to the values that the loop's body yields. */
+/* Appends the nmore values `more` to the values that the loop's body yields. */
 void loop_yield(struct op *loop, int nmore, struct value *const *more);
-/* Builds an i1 at b that is 1 if the loop runs at least one iteration. */
+/* Builds, at b, an i1 that is 1 if the loop runs at least one iteration. */
 struct value *loop_runs(struct builder *b, const struct op *loop);
 
 /* -- fix_order.c -- */
-/* Returns whether o, in a deterministic kernel, is a reduce or scan whose result depends on the layout of its
- * operands. */
+/* Returns whether the kernel is deterministic, and o is a reduce or scan whose result may depend on the
+ * layout of its operands. */
 bool op_has_free_order(const struct op *o);
 
 /* -- keep_maximum.c -- */
@@ -40,11 +41,11 @@ void loop_inline(struct op *loop); /* replaces a loop by the body of its first i
 
 /* -- skip_rescaling.c -- */
 bool is_cheap_shape(const struct op *o); /* whether o only repeats elements or adds a dimension */
-/* Returns the value from which ops of this kind (is_cheap_shape) compute v; v itself if another op computes
- * v. */
+/* Follows v's definition through all ops for which is_cheap_shape is true, and returns the value at which
+ * they start; returns v itself if no such op defines v. */
 const struct value *behind_shapes(const struct value *v);
-/* Moves the product `mul` into the second arm of a branch. The first arm, which runs if `keep` is true, yields the
- * other factor instead, because operand `side` is then 1. */
+/* Operand `side` of the product `mul` is 1 if `keep` (an i1) is 1. Replaces `mul` by a branch: if `keep` is
+ * 1, the branch yields the other operand; else it computes and yields the product. */
 void skip_product(struct op *mul, int side, struct value *keep);
 
 /* -- unroll.c -- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* single_trip_loops.c: replaces loops over a row that run a single iteration by their bodies, so that the row is
- * loaded once.
+/* single_trip_loops.c: replaces loops over a row by their bodies if each loop runs a single iteration, so
+ * that the row is loaded once.
  *
  *     for %i = 0 to %n step 1024 {                       guard 1024 - %n
  *       %a = load (X + %i + cols), %i + cols < %n        guard %n - 1
@@ -11,19 +11,20 @@
  *       .. }
  *
  * Kernels that process rows of any length in blocks are often launched with blocks at least as long as a row, so that
- * each loop runs once. The pass replaces loops with the same bounds by the bodies of their first iterations if these
- * bodies share a tile. Two loads share a tile if they have equal addresses and masks, and if no write between them
- * may change the tile. Guards ensure that the loops run exactly one iteration. If a guard fails, the launch uses the
- * fallback kernel, which is compiled without this pass.
+ * each loop runs once. The pass replaces loops with the same bounds by the bodies of their first iterations
+ * if two of these bodies load the same tile. Two loads load the same tile if they have equal addresses and
+ * masks, and if no write between them may change the tile. The tile is then called shared. Guards ensure that
+ * each loop runs exactly one iteration. If a guard fails, the launch uses the fallback kernel, which is
+ * compiled without this pass.
  *
- * The other loads of these loops (for example of weights) move to directly after the first load of a shared tile,
- * as far as registers allow. All loads are then in flight together; otherwise each would start only after the
- * reduction before it.
+ * The loads of other tiles in these loops (for example of weights) move to directly after the first load of a
+ * shared tile, as far as registers allow. All loads are then in flight together. In their old places, they
+ * would start only after the reductions that precede them.
  *
- * The pass does not change kernels with dots: in such kernels, copies by tensor maps are faster, and they need other
- * guards. The pass does not change kernels during which other programs may change memory (atomics, volatile loads,
- * inline assembly) either. Needs: traced ops after cse, so that equal bounds are one value. Leaves: the ops of the
- * first iterations, for fold. */
+ * The pass does not change kernels with dots: in such kernels, copies by tensor maps are faster, and these
+ * copies need other guards. The pass does not change kernels in which programs may see each other's writes
+ * (atomics, volatile loads, inline assembly) either. Needs: traced ops after cse, so that equal bounds are
+ * one value. Leaves: the ops of the first iterations, for fold. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -44,7 +45,7 @@ struct single_trip {
     struct merged loads[LOADS_MOST];
     int nloads;
     struct guards guards;
-    int budget; /* the number of values that the comparison may still visit */
+    int budget; /* the number of values that the running comparison or search may still visit */
 };
 
 /* -- equal values -- */
@@ -54,8 +55,8 @@ static bool is_among(const struct single_trip *x, const struct op *loop)
     return loop && is_single_trip(x->t, loop);
 }
 
-/* Returns the value to which v is equal if each of the loops runs a single iteration. To find it, replaces carried
- * values by their initial values, and results of loops by the values that the bodies yield. */
+/* Returns a value that equals v if each of the loops runs a single iteration: replaces a carried value by its
+ * initial value, and a loop's result by the value that the body yields, as often as possible. */
 static const struct value *origin(const struct single_trip *x, const struct value *v)
 {
     for (;;) {
@@ -101,8 +102,8 @@ static bool is_i32(const struct value *v)
     return type_elem_bits(v->type) == 32;
 }
 
-/* Adds a guard which requires that p - q + more >= 0, unless this condition is always true. Returns false if the
- * condition is always false, or if the launcher cannot compute the condition. */
+/* Adds a guard which requires that p - q + more >= 0. Adds none if this condition is always true. Returns
+ * false if the condition is always false, or if the launcher cannot compute it. */
 static bool guard_least(struct single_trip *x, const struct poly *p, const struct poly *q, int64_t more)
 {
     struct poly d, c = poly_int(more);
@@ -115,16 +116,16 @@ static bool guard_least(struct single_trip *x, const struct poly *p, const struc
     return e && poly_expr(x->t, &d, e);
 }
 
-/* Adds a guard which requires that p fits in 32 bits, because the launcher computes with 64 bits, and the kernel
- * with 32 bits. */
+/* Adds guards which require that p fits in 32 bits, because the launcher computes p with 64 bits, and the
+ * kernel with 32 bits. Returns false as guard_least does. */
 static bool guard_i32(struct single_trip *x, const struct poly *p)
 {
     const struct poly none = poly_int(0);
     return guard_least(x, p, &none, -(int64_t)INT32_MIN) && guard_least(x, &none, p, INT32_MAX);
 }
 
-/* Adds guards which ensure that the launcher computes the same value of v as the kernel. Returns false if no guards
- * can ensure this. */
+/* Adds guards which ensure that the launcher computes the same value for v as the kernel. Returns false if no
+ * guards can ensure this. */
 static bool guard_exact(struct single_trip *x, const struct value *v)
 {
     const struct op *o = v->def;
@@ -150,8 +151,9 @@ static bool guard_exact(struct single_trip *x, const struct value *v)
     }
 }
 
-/* Adds guards which require that lo < hi <= lo + step, and that the counter does not overflow. hi <= lo + step is
- * the first guard, because it fails most often (for rows longer than a block). */
+/* Adds guards which require that lo < hi <= lo + step, and that lo + step does not overflow. hi <= lo + step
+ * is the first guard, because it fails most often (for rows longer than a block). Returns false if a guard is
+ * impossible. */
 static bool guard_single_trip(struct single_trip *x, const struct op *loop)
 {
     const struct value *from = op_opnd(loop, 0), *to = op_opnd(loop, 1);
@@ -165,8 +167,8 @@ static bool guard_single_trip(struct single_trip *x, const struct op *loop)
 
 /* -- which loads share a tile -- */
 
-/* Returns whether the kernel may write to the tile between `first` and `load`, two loads of this tile. If
- * guards can exclude such a write, adds the guards and returns false. */
+/* Returns whether the kernel may write, between the two loads `first` and `load`, to the tile that `load`
+ * reads. If guards can exclude all such writes, adds the guards and returns false. */
 static bool may_have_changed(struct single_trip *x, const struct op *first, const struct op *load)
 {
     struct access a;
@@ -214,12 +216,12 @@ static int registers_most(const struct func *f, int percent)
     return func_regs(f, LANES * f->num_warps, false) * percent / 100;
 }
 
-/* Returns how many registers a shared tile takes between the loops. Elements narrower than 32 bits take a whole
- * register each, because arithmetic needs them in this form. But 16-bit floats stay packed, two in a register,
- * because remat.c repeats their conversion for each op that uses them. Shared tiles may take only a quarter
- * of a thread's registers (single_trip_loops_kept_percent): the code between the loops computes two more
- * tiles of that size, and addresses and masks need registers too. A spill would cost more than a second load
- * from a cache. */
+/* Returns how many registers a shared tile takes between the loops. An element narrower than 32 bits takes a
+ * whole register, because arithmetic reads one element per register. But 16-bit floats stay packed, two in a
+ * register, because remat.c repeats their conversion to f32 for each op that uses them. Shared tiles may take
+ * only a quarter of a thread's registers (single_trip_loops_kept_percent): the code between the loops
+ * computes two more tiles of the same size, and addresses and masks need registers too. A spill would cost
+ * more than a second load from a cache. */
 static int registers_kept(const struct func *f, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -261,7 +263,8 @@ static void merge(struct single_trip *x, struct merged *m)
     op_erase(m->load);
 }
 
-/* Returns whether v is available directly after `last`, or pure ops that compute v can move there. */
+/* Returns whether v is available directly after `last`, or becomes available there if the pure ops that
+ * compute v move. */
 static bool is_early(struct single_trip *x, const struct value *v, const struct op *last)
 {
     const struct op *o = v ? v->def : NULL;
@@ -275,16 +278,16 @@ static bool is_early(struct single_trip *x, const struct value *v, const struct 
     return true;
 }
 
-/* Notes whether an op may end the program early: a nested return or an assert. Loads must not move from after
- * such an op to before it. */
+/* Notes in *ctx that the program may end early if o is a nested return or an assert. Loads must not move from
+ * after such an op to before it. */
 static void find_end(struct op *o, void *ctx)
 {
     *(bool *)ctx |= (o->code == OP_return && o->block->parent) || o->code == OP_assert;
 }
 
-/* Reserves the registers of shared tiles first. Then moves the other loads, in program order, to after the
- * first load of a shared tile, as long as registers remain. Moves no load if the program may end early
- * (find_end). */
+/* First counts the registers of shared tiles. Then moves the loads of tiles that are not shared, in program
+ * order, to after the first load of a shared tile, as long as registers remain. Moves no load if the program
+ * may end early (find_end). */
 static void load_early(struct single_trip *x)
 {
     struct op *last = NULL;
@@ -325,8 +328,8 @@ static void rewrite(struct single_trip *x)
 
 /* -- the decision -- */
 
-/* Finds the loads of the loops and adds the guards. Returns NULL if the loops can be replaced, and otherwise the
- * reason why not. */
+/* Finds the loads of the loops, and adds the guards to x->guards. Returns NULL if the loops can be replaced
+ * by their bodies; else the reason why not. */
 static const char *why_not(struct single_trip *x)
 {
     if (x->nloops < 2)

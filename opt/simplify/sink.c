@@ -8,19 +8,20 @@
  *     }                                                  %c = addptr %p, %o
  *     store %c, %x                                       store %c, %x
  *
- * A pure op moves to directly before its first user if a loop is between the two ops. The op's operands then stay
- * live throughout the loop, so they must take no more registers than the op's results. The pass walks from the end of
- * the block to its start, so that users move before the ops that compute their operands. Ops do not move past a loop
- * that waits for other programs (a lock): the other programs may wait for the code after that loop. If a dot is still
- * in flight after the loop, scalars move before the wait for this dot, so that threads compute them while the dot
- * runs. Needs: layouts. */
+ * A pure op moves to directly before its first user if a loop is between the two ops. The op's operands then
+ * stay live throughout the loop, so the operands must take no more registers than the op's result. The pass
+ * walks from the end of the block to its start, so that users move before the ops that compute their
+ * operands. Ops do not move past a loop that waits for other programs (a lock), because the other programs
+ * may wait for the code after that loop. If a dot is still in flight after the loop, scalars move before the
+ * wait for this dot, so that threads compute them while the dot runs. Needs: layouts. */
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
 struct sink {
     struct map place; /* maps an op to its position in the block; a moved op has its new position */
-    struct map loops; /* maps an op to the number of loops before it in its block */
+    /* maps an op to the number of loops before it in its block, except loops that wait for other programs */
+    struct map loops;
     struct map along; /* the set of scalars that move together with their users, which are scalars too */
 };
 
@@ -47,8 +48,8 @@ static int regs_of(const struct value *v)
     return tile_regs(v->type, v->block->func->num_warps, REGISTER_BITS);
 }
 
-/* Returns whether a is before b. (Ops that have moved to directly before another op count as being at the position
- * of that op.) */
+/* Returns whether a is before b. (In s->place, an op that has moved to directly before another op has the
+ * position of the other op.) */
 static bool stands_before(const struct sink *s, const struct op *a, const struct op *b)
 {
     int place = number_of(&s->place, a), other = number_of(&s->place, b);
@@ -71,8 +72,8 @@ static struct op *first_user(const struct sink *s, const struct op *o)
     return first;
 }
 
-/* Returns whether b is the body of a loop throughout which v is live, because v is defined outside of the loop or
- * is the loop's counter. */
+/* Returns whether b is the body of a loop, and v is live throughout this loop, because v is defined outside
+ * of the body or is the loop's counter. */
 static bool lives_in_loop(const struct value *v, const struct block *b)
 {
     const struct op *loop = b->parent;
@@ -81,8 +82,8 @@ static bool lives_in_loop(const struct value *v, const struct block *b)
     return (v->def ? v->def->block : v->block) != b || (!v->def && v->index == 0 && loop->code == OP_for);
 }
 
-/* Returns whether v is live throughout all loops before `user` anyway, because an op after the last of these
- * loops uses v, or because v is live throughout a loop that contains `user`. */
+/* Returns whether v is live throughout all loops before `user` even if no op moves, because an op after the
+ * last of these loops uses v, or because v is live throughout a loop that contains `user`. */
 static bool is_kept_for(const struct sink *s, const struct value *v, const struct op *user)
 {
     if (lives_in_loop(v, user->block))
@@ -138,9 +139,10 @@ static bool waits_for_others(struct op *loop)
     return waits;
 }
 
-/* Returns whether an op may move to before `wait`, a wait for a dot. If the dot reads operand a from registers, the
- * moved op must not take these registers before the wait. They stay live if operand a is also an operand of
- * the wait. If the dot reads operand a from shared memory, there are no such registers. */
+/* Returns whether an op may move to before `wait`, a wait for a dot. If the dot reads operand a from
+ * registers, the moved op must not overwrite these registers before the wait. The registers are safe if
+ * operand a is an operand of the wait too, and so stays live. If the dot reads operand a from shared memory,
+ * the moved op can overwrite nothing. */
 static bool keeps_operand(const struct op *wait)
 {
     const struct op *dot = op_opnd(wait, 0)->def;
@@ -184,8 +186,8 @@ static bool goes_along(const struct sink *s, const struct op *o)
     return map_get_ptr(&s->along, o) && *map_get_ptr(&s->along, o);
 }
 
-/* Returns whether o is a scalar, and each user of o is after the next loop or is a scalar that will move to after
- * that loop. */
+/* Returns whether o is a scalar, and each user of o either is after the next loop, or is a scalar that will
+ * move to after the next loop (goes_along). */
 static bool is_wanted_behind(const struct sink *s, const struct op *o)
 {
     bool wanted = can_move(o) && !type_is_tile(op_result(o)->type) && op_result(o)->uses;
@@ -196,8 +198,8 @@ static bool is_wanted_behind(const struct sink *s, const struct op *o)
     return wanted;
 }
 
-/* Returns whether o's result takes at least as many registers as the operands of o that would be kept live only for
- * o. */
+/* Returns whether o's result takes at least as many registers as those operands of o that would stay live
+ * only because o moves. */
 static bool pays_along(const struct sink *s, const struct op *o)
 {
     int regs = 0;
@@ -210,8 +212,8 @@ static bool pays_along(const struct sink *s, const struct op *o)
 }
 
 /* Moves whole expressions of scalars. In `a % b - a / b`, no op alone would move: `-` would keep two values live
- * instead of one, and `%` and `/` stay because their user `-` stays. But if a and b are live in any case, moving the
- * whole expression keeps no more values live. */
+ * instead of one, and `%` and `/` stay because their user `-` stays. But if a and b stay live for other ops
+ * in any case, moving the whole expression keeps no more values live. */
 static void sink_numbers(struct sink *s, struct block *b)
 {
     for (struct op *o = b->last; o; o = o->prev)
@@ -232,8 +234,7 @@ static void sink_numbers(struct sink *s, struct block *b)
     }
 }
 
-/* Returns whether a dot is still in flight after a loop of this block: whether a wait for a dot follows the
- * loop. */
+/* Returns whether a dot may be in flight after a loop of block b: whether a wait for a dot follows a loop. */
 static bool ends_with_wait(const struct block *b)
 {
     const struct op *loop = NULL;

@@ -10,12 +10,12 @@
  *     }                                              yield %n, %d
  *                                                  }
  *
- * A row's factor is exactly 1 if the row's maximum has not changed, and x * 1 = x for every x, so results do
- * not change. The more blocks of scores the loop has processed, the less often a block changes the maximum of
- * a row. A warp has 16 rows. If scores are random, no maximum of these 16 rows changes in a third of the
- * first 32 blocks, and in two thirds of the first 128 blocks. Times of attention forward on an H200, in us,
- * with 128 x 128 tiles in 8 warps, if the accumulator is rescaled always and if it is rescaled only where
- * maxima change:
+ * If the maximum of a row has not changed, the factor %a of the row is exactly 1. Since x * 1 = x for every
+ * x, results do not change. The more blocks of scores the loop has processed, the less often a block changes
+ * the maximum of a row. A warp has 16 rows. If scores are random, none of the 16 maxima changes in a third of
+ * the first 32 blocks, and none changes in two thirds of the first 128 blocks. Times of attention forward on
+ * an H200, in us, with 128 x 128 tiles in 8 warps, if the accumulator is always rescaled, and if it is
+ * rescaled only where maxima change:
  *
  *     heads x rows, D                 always   where maxima change
  *     128 x 4096, 64                    1272                  1250
@@ -24,8 +24,8 @@
  *     32 x 16384, 128                   7296                  7144
  *     128 x 4096, 128, causal           1036                  1014
  *
- * The pass looks at the accumulators of asynchronous dots in `for` loops. A factor must be an exponential of
- * the difference between a carried value's old and new contents. Needs: layouts. */
+ * The pass handles products that are the accumulator operand of an asynchronous dot in a `for` loop. A factor
+ * must be an exponential of the difference between a carried value's old and new contents. Needs: layouts. */
 #include "ir/support/map.h"
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
@@ -65,8 +65,8 @@ void skip_product(struct op *mul, int side, struct value *keep)
     op_erase(mul);
 }
 
-/* Returns whether x is a value that the loop carries, and y is the value that the body yields for the next
- * iteration. Both may be multiplied by the same factor. */
+/* Returns whether x is a value that the loop carries, and y is the value that the body yields for x in the
+ * next iteration. x and y may also be the products of two such values with the same factor. */
 static bool is_old_and_new(const struct block *body, const struct value *x, const struct value *y)
 {
     if (x->def && y->def && x->def->code == OP_mul && y->def->code == OP_mul)
@@ -76,8 +76,8 @@ static bool is_old_and_new(const struct block *body, const struct value *x, cons
     return !x->def && x->block == body && x->index > 0 && op_opnd(body->last, x->index - 1) == y;
 }
 
-/* Returns whether v is a difference between the old and the new contents of a value that the loop carries. The
- * difference may be multiplied by factors from outside of the loop. */
+/* Returns whether v is a difference between the old and the new contents of a value that the loop carries.
+ * The difference may be multiplied by factors that are computed outside of the loop. */
 static bool is_change(const struct block *body, const struct value *v)
 {
     const struct op *o = v->def;
@@ -97,8 +97,8 @@ static bool is_change(const struct block *body, const struct value *v)
     return is_old_and_new(body, x, y) || is_old_and_new(body, y, x);
 }
 
-/* Returns the factor that operand `side` of the product repeats in many registers, if the factor is an
- * exponential of the change of a carried value (is_change). Otherwise returns NULL. */
+/* If operand `side` of the product repeats a factor in many registers, and the factor is an exponential of
+ * the change of a carried value (is_change), returns the factor; else returns NULL. */
 static struct value *factor_of(const struct op *mul, int side)
 {
     const struct value *v = behind_shapes(op_opnd(mul, side));
@@ -110,7 +110,8 @@ static struct value *factor_of(const struct op *mul, int side)
     return op_result(v->def);
 }
 
-/* Builds, after the op that computes the factor, a warp's vote: 1 if all elements of the factor are 1. */
+/* Builds, after the op that computes the factor, the vote of a warp: an i1 that is 1 if all elements of the
+ * factor in the warp's threads are 1. */
 static struct value *build_vote(struct value *factor)
 {
     struct builder b = build_after(factor->def);

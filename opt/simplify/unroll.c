@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unroll.c: unrolls a loop by the factor for which the program asks (tl.range's loop_unroll_factor). load_ahead.c
- * also unrolls loops, by factors that it chooses.
+/* unroll.c: unrolls a loop by the factor that the program asks for (loop_unroll_factor of tl.range).
+ * load_ahead.c uses loop_unroll too, with factors that it chooses.
  *
  *                                                  %n = ((%lo < %hi ? (%hi - %lo - 1) / 2 + 1 : 0) / 2) * 2
  *     for %i = %lo to %hi step 2 unroll=2          %mid = %lo + 2 %n
@@ -11,10 +11,11 @@
  *                                                  }
  *                                                  for %i = %mid to %hi step 2 stages=1 carry(%s = %r) { ... }
  *
- * The iterations and their memory accesses keep their order. The remaining iterations, fewer than the factor, run in
- * the original loop, without a pipeline. The pass erases the original loop if constant bounds show that no iterations
- * remain. The pass runs early, so later passes treat the unrolled loop like any other loop: each stage of its
- * pipeline holds the tiles of one unrolled iteration. Needs: traced ops. Leaves: arithmetic for fold. */
+ * The iterations and their memory accesses keep their order. The remaining iterations, whose number is less
+ * than the factor, run in the original loop, without a software pipeline. The pass erases the original loop
+ * if constant bounds show that no iterations remain. The pass runs early, so later passes treat the unrolled
+ * loop like any other loop: if they pipeline it, each stage holds the tiles of one unrolled iteration. Needs:
+ * traced ops. Leaves: arithmetic for fold. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -31,8 +32,8 @@ bool loop_trips(const struct op *loop, int64_t *trips)
     return true;
 }
 
-/* Computes how many iterations of the original loop the unrolled loop runs (*rounds), and how many remain (*left).
- * Returns false if the bounds or the step are not constant. */
+/* Computes how many iterations of the original loop run in the unrolled loop (*rounds, a multiple of
+ * `factor`), and how many remain (*left). Returns false if the bounds or the step are not constant. */
 static bool known_rounds(const struct op *loop, int64_t factor, int64_t *rounds, int64_t *left)
 {
     if (!loop_trips(loop, rounds))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule.c: records a launch as a capsule: the memory before the launch, whether it failed, and the memory after it.
+/* capsule.c: records a launch as a capsule: the memory before the launch, and the fault if the launch
+ * failed, or else the memory after the launch.
  *
  *     args ─► the memory to which they point ─► copy ─► launch, wait ─► fault?  ─► capsule: fault
  *                                                              └──► copy again ─► capsule: result
@@ -65,7 +66,7 @@ static void add_range(struct taking *x, struct range r)
 }
 
 /* Returns the index of the range that contains the byte at address `at`. If no range contains this byte, returns the
- * index of the range that ends at this address. */
+ * index of a range that ends at this address; -1 if there is none. */
 static int range_with(const struct taking *x, uint64_t at)
 {
     int ends = -1;
@@ -152,7 +153,8 @@ static void give_file(const struct memory *mem, const neso_capsule *c, give_fn *
     capsule_bytes_free(&out);
 }
 
-/* Returns whether the launch itself failed, and did not just exceed a limit. */
+/* Returns whether the kernel itself failed: whether the launch did not just run out of memory, exceed a
+ * limit or get cancelled. */
 static bool is_fault(const struct fault *f)
 {
     return f->status != NESO_OUT_OF_MEMORY && f->status != NESO_CANCELLED && !budget_ends(f->error) &&

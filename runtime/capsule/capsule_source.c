@@ -62,8 +62,8 @@ static void want_dotted(struct cutting *c, const char *name)
     }
 }
 
-/* Calls `each` for the names that the tree n binds in its own scope. `is_target` is true if n is the target of an
- * assignment. */
+/* Calls `each` for the names that the statement or expression n binds in the scope that contains n.
+ * `is_target` is true if n is the target of an assignment. */
 static void each_bound(const struct ast *n, bool is_target, void (*each)(void *user, const char *name),
                        void *user)
 {
@@ -98,8 +98,8 @@ static void note_local(void *locals, const char *name)
 }
 
 /* Adds the names that occur in a tree to the wanted names, except the names in `locals`, and except the
- * parameters and local variables of functions that the tree defines. `locals` is NULL outside of
- * functions. */
+ * parameters and local variables of functions that the tree defines. `locals` has the parameters and local
+ * variables of the outermost function that contains the tree; NULL: no function contains it. */
 static void want_names(struct cutting *c, const struct ast *n, const struct map *locals)
 {
     struct ast_cursor at = {0};

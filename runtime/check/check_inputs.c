@@ -204,10 +204,10 @@ static bool is_size(const struct checking *c, int i)
 }
 
 /* Replaces the launch's sizes (integers for which is_size holds) by small sizes, from the smallest to the
- * largest. A new size is about one block of the kernel, plus `ragged` steps (check_draw), so that the size is
- * usually not a multiple of the block. Equal sizes stay equal, a larger size stays larger, a product of two
- * sizes stays their product, and a size that the signature promises to be a multiple of 16 stays a multiple
- * of 16. */
+ * largest. A new size is about one block of the kernel, plus `ragged` steps (check_draw), so that the size
+ * is usually not a multiple of the block. Equal sizes stay equal, and of two sizes, the larger stays
+ * larger. If a size is the product of two others, its new value is the product of their new values. A size
+ * that the signature promises to be a multiple of 16 stays a multiple of 16. */
 static void shrink_sizes(struct checking *c, int ragged)
 {
     int64_t before = -1, now = 0;
@@ -306,8 +306,8 @@ static bool is_close(const struct trace_cell *cell, uint64_t want, uint64_t got)
     return fabs(x - y) <= 2 * err + ldexp(2, (e < k->least ? k->least : e) - k->bits);
 }
 
-/* Returns the trace cell of the stored value to which the byte at the interpreter's address `at` belongs; NULL if
- * there is none. */
+/* Returns what the trace recorded about the stored value that contains the byte at address `at` of the
+ * interpreter's copy; NULL if no value was stored there. */
 static const struct trace_cell *cell_of(const struct checking *c, uint64_t at)
 {
     for (uint64_t back = 0; back < 8; back++) {

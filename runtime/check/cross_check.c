@@ -189,10 +189,10 @@ static void join(const bool *on, int n, const char *before, char *list, size_t r
             add_name(list, room, name_at(i));
 }
 
-/* Finds several passes that must all be left out to remove the difference. First leaves out every pass i for
- * which on[i] is true; returns false if the difference remains. Then tries to put these passes back one by
- * one, and leaves out again each pass that brings the difference back. Sets `list` to the names in `before`
- * and the passes that are still left out, and returns true. */
+/* Finds several passes that must all be left out to remove the difference. First leaves out every pass i
+ * for which on[i] is true; returns false if the results then still differ or cannot be compared. Then tries
+ * to put these passes back one by one, and leaves out again each pass that brings the difference back. Sets
+ * `list` to the names in `before` and the passes that are still left out, and returns true. */
 static bool find_several(struct checking *c, bool *on, int n, const char *before, char *list, size_t room)
 {
     join(on, n, before, list, room);
@@ -319,12 +319,12 @@ static int compare_all(struct checking *c, struct neso_kernel *k, struct finding
     return DRAWS;
 }
 
-/* Returns the name of the faulty pass. `left_out` is the pass without which the difference disappears; NULL
- * if there is none. insert_barriers and warp_specialize place barriers. No kernel compiles without these two
- * passes, so the emulator's report `order` identifies them. insert_barriers is at fault if warps race, or if
- * the order of accesses is wrong whichever pass is left out. warp_specialize is at fault if the order is
- * wrong, but not without raise_tma_load, because warp_specialize works only on loads that raise_tma_load
- * creates. */
+/* Returns the name of the faulty pass. Usually this is `left_out`, the pass without which the difference
+ * disappears; if there is none (NULL), it is "select", the instruction selection. insert_barriers and
+ * warp_specialize place barriers. No kernel compiles without these two passes, so the emulator's report
+ * `order` identifies them. insert_barriers is at fault if warps race, or if the order of accesses is wrong
+ * whichever pass is left out. warp_specialize is at fault if the order is wrong, but not without
+ * raise_tma_load, because warp_specialize works only on loads that raise_tma_load creates. */
 static const char *culprit(enum order order, const char *left_out)
 {
     if (order == ORDER_warps || (order != ORDER_good && !left_out))

@@ -22,8 +22,8 @@ struct check_draw {
     /* true: integers in memory have random bits; false: they have the launch's values (0 if these values
      * cannot be read) */
     bool wild_ints;
-    /* the number of steps by which a replaced size exceeds one block of the kernel; a step is 3, or 16 if the
-     * size is promised to be a multiple of 16 */
+    /* the number of steps by which a replaced size exceeds a block of the kernel (the end of a tl.arange);
+     * a step is 3, or 16 if the size is promised to be a multiple of 16 */
     int ragged;
     bool whole_grid;  /* true: some programs spread over the launch's grid run; false: a small grid runs */
 };

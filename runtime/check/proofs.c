@@ -209,7 +209,7 @@ static bool sizes_of(const struct telling *x, const struct proof_dim *dims, int 
 }
 
 /* Appends the condition that the stride of the dimension `outer` is larger than the offset of the last
- * element along `inner`, the next dimension inside it. */
+ * element along `inner`, the dimension with the next smaller stride. */
 static void put_nested(struct telling *x, const struct proof_dim *outer, const struct proof_dim *inner)
 {
     struct expr below = {0};
@@ -233,9 +233,9 @@ static bool is_constant(const struct proof_dim *outer, const struct proof_dim *i
 static const char violates[] = "programs may meet: this launch violates ";
 
 /* Returns whether the dimensions of p nest in this launch: the stride of each dimension is at least the
- * extent of the dimensions inside it, so that an element's address determines its indices. If they nest,
- * appends the conditions for the nesting; otherwise, if a condition is violated, sets x->programs to this
- * condition. */
+ * extent of the dimensions with smaller strides, so that an element's address determines its indices. If
+ * they nest, appends the conditions for the nesting; otherwise, if a condition is violated, sets
+ * x->programs to this condition. */
 static bool nests(struct telling *x, const struct proof *p, int *n)
 {
     struct size d[ACCESS_DIMS_MOST];
@@ -300,8 +300,9 @@ static bool conflict(const struct telling *x, const struct proof *p, const struc
            (p->base < 0 || q->base < 0 || overlap(x->launch, p->base, q->base));
 }
 
-/* Returns whether each program has a window of elements that contains p and all accesses of the program that
- * may race with p, and the windows of different programs do not overlap. If so, sets x->programs. */
+/* The window of a program is the range of elements that the program accesses through p and through the
+ * accesses that may race with p. Returns whether the windows of different programs are known and do not
+ * overlap; if so, sets x->programs. */
 static bool in_windows(struct telling *x, const struct proof *p)
 {
     const struct proofs *all = &x->proofs->list;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rebuild.c: compiles a kernel again from the text of its traced IR, without some passes, in separate memory.
- * Any thread may call these functions, because they only read the kernel and its module. The new code has the
- * file numbers of the kernel's source locations. */
+ * Any thread may call these functions, because they only read the kernel and its module. Source
+ * locations in the new code have the same file numbers as in the kernel. */
 #include "runtime/runtime.h"
 
 #include "opt/passes.h"

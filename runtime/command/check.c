@@ -186,7 +186,8 @@ static bool has_error(const struct error *errors, int n, const struct error *x)
     return false;
 }
 
-/* Removes from t->common the errors that did not occur with the last guess. */
+/* After the first guess, sets t->common to its errors. After each further guess, removes from t->common the
+ * errors that did not occur with it. */
 static void keep_common(struct trial *t)
 {
     int n = 0;
@@ -328,9 +329,9 @@ static void put_common(struct checking *c, const struct trial *t, neso_context *
 
 /* Finds errors about shapes that do not come from a wrong guess. Called if every guess of the types leaves
  * errors, but t->common is empty: with a bad guess, the compilation may end before it finds an error about
- * shapes. So this function compiles only the best guess, once with each of the constants. The errors are
- * certain if all of them are about shapes, and their messages are the same for all constants. Then t->common
- * receives them; otherwise t->ncommon becomes 0. */
+ * shapes. So this function compiles only the best guess, once for each value in `constants` of the
+ * constexpr parameters. The errors are certain if all of them are about shapes, and their messages are the
+ * same for all constants. Then t->common receives them; otherwise t->ncommon becomes 0. */
 static void find_shape_errors(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel,
                               const char *const constants[], size_t nconstants)
 {

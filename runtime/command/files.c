@@ -39,7 +39,7 @@ static bool is_link(int folder, const char *name)
 }
 
 /* Opens the folder `name` inside the open folder `folder`, and closes `folder`. Creates the inner folder if needed.
- * Returns -1 on failure. */
+ * Returns the file descriptor of the inner folder; -1 on failure, with the reason in errno. */
 static int enter(int folder, const char *name)
 {
     int inner = mkdirat(folder, name, 0777) == 0 || errno == EEXIST

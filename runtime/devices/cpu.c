@@ -163,8 +163,8 @@ bool cpu_extent(struct device *d, uint64_t address, uint64_t *base, uint64_t *by
 
 /* -- undefined memory -- */
 
-/* Creates a->buffer.undefined if the host has not written all bytes of the allocation. If there is no memory for
- * a->buffer.undefined, all bytes count as written. */
+/* Creates a->buffer.undefined if it does not exist, and the host has not written all bytes of the allocation
+ * at once. If there is no memory for a->buffer.undefined, all bytes count as written. */
 static void need_record(struct device *d, struct cpu_allocation *a)
 {
     if (a->is_defined || a->buffer.undefined)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu.h: implements device memory for the interpreter and the emulator, with memory of this process.
- * Allocations have known bounds, and unused bytes separate them. Device addresses are pointers of this
- * process. No function works asynchronously: each has finished its work when it returns. The state of such a
- * device (device.state) is a struct cpu. */
+/* cpu.h: implements the device memory of the interpreter and the emulator with memory of this process. The
+ * bounds of every allocation are known, and unused bytes separate allocations. Device addresses are pointers
+ * of this process. No function works asynchronously: each has finished its work when it returns. The state of
+ * such a device (device.state) is a struct cpu. */
 #ifndef NESO_RUNTIME_CPU_H
 #define NESO_RUNTIME_CPU_H
 
@@ -18,14 +18,14 @@ struct cpu_buffer {
     const char *name;
     struct race_shadow *shadow; /* the recorded accesses (race.h); NULL: accesses are not recorded */
     /* for each byte, a mask of the bits that neither the host nor a kernel has written; NULL: all bits were
-     * written, or the device does not track them */
+     * written, or the device does not track this */
     unsigned char *undefined;
 };
 
 struct cpu_allocation {
     struct cpu_buffer buffer;
-    char *block; /* the block that contains the buffer, and that cpu.c must free; NULL: the caller owns the
-                  * memory (device_class.lend) */
+    char *block; /* the block of memory that contains the buffer, and that cpu.c must free; NULL: the memory
+                  * belongs to the caller of device_class.lend */
     size_t bytes; /* the size of the block */
     bool is_defined; /* all bytes count as written by the host, so the buffer's `undefined` is not used */
 };
@@ -40,8 +40,8 @@ struct cpu {
     struct emu_counts *counts; /* the emulator's counters; NULL: counting is off */
 };
 
-/* These functions implement the members of device_class that have the same names. The exceptions are
- * cpu_open, which the `open` of each class calls, and cpu_define. */
+/* Most of the following functions implement the member of device_class with the same name. Exceptions: the
+ * `open` of each class calls cpu_open, and cpu_define has a comment of its own. */
 bool cpu_open(struct device *d, int ordinal, struct fault *f);
 void cpu_close(struct device *d);
 bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
@@ -65,13 +65,14 @@ bool cpu_event_record(struct device *d, void *event, void *stream, struct fault 
 bool cpu_event_seconds(struct device *d, void *from, void *to, double *seconds, struct fault *f);
 
 /* Returns a list of the device's current buffers, sorted by address, and sets *n to their number. The caller
- * frees the list with cpu_buffers_free. Returns NULL if there is no memory. The buffer into which pointers[k]
- * points, or at whose end it points, gets the name names[k], unless names[k] is NULL. */
+ * frees the list with cpu_buffers_free. Returns NULL if there is no memory. names[k] becomes the name of the
+ * buffer into which, or at whose end, pointers[k] points. It may be NULL. `nnames` is the length of names and
+ * pointers. */
 struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *names, const uint64_t *pointers,
                                int *n);
 void cpu_buffers_free(struct device *d, struct cpu_buffer *list, int n);
-/* Returns the last buffer that begins at or below address `at`, even if it ends below `at`; NULL if there is
- * none. */
+/* Returns the last buffer in the list that begins at or below address `at`, even if the buffer ends below
+ * `at`; NULL if no buffer does. */
 const struct cpu_buffer *cpu_buffer_at(const struct cpu_buffer *list, int n, uint64_t at);
 
 static inline bool cpu_is_inside(const struct cpu_buffer *b, uint64_t at, uint64_t bytes)

@@ -21,7 +21,7 @@ struct ptx_info;
 struct float_trace;
 
 /* The reason why a device function failed. The message is the text of row `error` in ir/support/errors.h, in which
- * `detail` replaces %s. */
+ * `detail` replaces the %s. */
 struct fault {
     enum neso_status status;
     int driver_code; /* CUresult, if the status is NESO_DRIVER */
@@ -56,9 +56,9 @@ struct image {
     const struct func *func; /* the traced IR, if the device does not take PTX */
 };
 
-/* The programs of a launch that are checked for races. RACES_start: the interpreter checks the first programs
- * (run.c), and the emulator checks none. RACES_off: neither checks any. RACES_all: both check all programs. A
- * GPU never checks for races. */
+/* Which programs of a launch are checked for races. RACES_start: the interpreter checks the first programs
+ * (run.c), and the emulator checks no program. RACES_off: neither device checks a program. RACES_all: both
+ * devices check all programs. A GPU never checks for races. */
 enum races { RACES_start, RACES_off, RACES_all };
 
 /* The tensor to which an argument points, for reports. */
@@ -69,8 +69,8 @@ struct launch_tensor {
     const int64_t *shape, *stride; /* sizes and strides in elements */
 };
 
-/* One execution of a host_call op, which calls plain Python, by a program. Only the interpreter supports this
- * op. */
+/* The execution of a host_call op by one program. The op calls plain Python code on the host. Only the
+ * interpreter supports it. */
 struct host_call {
     const struct op *op;
     int site; /* the op's attribute `site` */
@@ -84,9 +84,10 @@ struct host_call {
     const char *nan_text;
 };
 
-/* LAUNCH_PARAMS_MOST is the largest number of parameters that a kernel may have in its source: the number of 4-byte
- * parameters that codegen allows. kernel_run checks this limit. After the arguments for these parameters, a launch
- * passes the three sizes of the grid if the kernel is persistent, and then the addresses of tensor maps. */
+/* LAUNCH_PARAMS_MOST is the largest number of parameters that a kernel may have in its source. It is the
+ * number of 4-byte parameters that fit into PARAMS_MOST_BYTES. kernel_run checks this limit. After the
+ * arguments for these parameters, a launch passes the three sizes of the grid if the kernel is persistent,
+ * and then the addresses of tensor maps. */
 enum {
     LAUNCH_PARAMS_MOST = PARAMS_MOST_BYTES / 4,
     LAUNCH_ARGS_MOST = LAUNCH_PARAMS_MOST + 3 + MAPS_MOST
@@ -101,7 +102,7 @@ struct launch {
     int nmaps; /* the number of tensor maps, whose addresses are the last args */
     bool pairs; /* launch CTAs in clusters of two along axis 0 */
     bool turned; /* consecutive CTAs run programs that are consecutive along axis 1, not axis 0 */
-    int packs;  /* each CTA runs this number of programs, each with one warp; 0: a CTA runs one program */
+    int packs;  /* each CTA runs `packs` programs, one in each warp; 0: a CTA runs one program */
     const struct launch_tensor *tensors; /* the tensor of each argument; NULL: unknown */
     enum races races;
     int64_t sample;      /* on a CPU: the number of evenly spaced CTAs (in the interpreter: programs) to run; 0: all */
@@ -166,8 +167,9 @@ struct device_class {
     /* Allows kernels to access memory of the caller until `release`, which does not free such memory. NULL: the driver
      * decides which memory kernels may access. */
     bool (*lend)(struct device *d, uint64_t address, size_t bytes, struct fault *f);
-    /* Sets *base and *bytes to the allocation or lent memory that contains the address; on a CPU, also to the
-     * one that ends at the address. Returns false if there is none. */
+    /* Sets *base and *bytes to the start and the size of the allocation, or lent memory, that contains the
+     * address. On a CPU, the end address of an allocation counts as inside, unless another allocation begins
+     * there. Returns false if no allocation contains the address. */
     bool (*extent)(struct device *d, uint64_t address, uint64_t *base, uint64_t *bytes);
     /* write, read, copy and fill work in stream order. When write or read returns, the copy has finished. */
     bool (*write)(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f);
@@ -195,12 +197,12 @@ struct device_class {
     void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
     /* Returns the driver's handle (CUfunction) of a loaded kernel. NULL: the device has no driver. */
     void *(*function)(void *loaded);
-    /* Queries the driver's device attribute `number`; DEVICE_MEMORY means the size of memory in bytes. NULL: the
-     * device has no driver. */
+    /* Sets *value to the driver's device attribute `number`, or, if `number` is DEVICE_MEMORY, to the size of
+     * the GPU's memory in bytes. NULL: the device has no driver. */
     bool (*attribute)(struct device *d, int number, int64_t *value, struct fault *f);
-    /* Enqueues a matrix product for the vendor's library (cuBLAS). If there is no library, or it cannot
-     * compute the product, returns false, and sets the status in f to NESO_OK. NULL: no library exists for
-     * the device. */
+    /* Enqueues a matrix product for the vendor's library (cuBLAS). If there is no library, or it has no
+     * product of this type, returns false with the status NESO_OK in f; after any other failure, the status
+     * is an error. multiply is NULL if no library exists for the device. */
     bool (*multiply)(struct device *d, const struct product *p, struct fault *f);
     /* `count` starts counting, and `counts` reports the counters (neso_counts_start and neso_counts_each in neso.h).
      * NULL: the device cannot count. */
@@ -216,7 +218,8 @@ struct device_class {
 
 extern const struct device_class device_cuda, device_interpreter, device_emulator;
 
-/* Opens the device with a name as in neso_context_use_device. */
+/* Opens the device with the given name, for example "cuda:1". neso_context_use_device (neso.h) explains the
+ * names. */
 bool device_open(struct device *d, const char *name, void *cuda_context, const struct memory *mem, struct fault *f);
 void device_close(struct device *d);
 

@@ -8,11 +8,12 @@
  * granule has a cell, which records the last write and the last reads. A single thread runs all checked
  * programs, so reports are the same in every run.
  *
- * Each release (an atomic or a fence) ends an epoch of its program, and begins the next epoch. The accesses
- * of program A in an epoch count as ordered before a later access of program B if A has executed a release,
- * and B an acquire, since the epoch began. The check ignores the addresses and the order of releases and
- * acquires. Therefore, some races are not detected, but every reported race is real. Two atomics, and two
- * writes of the same value, do not race. Volatile loads count as atomics. */
+ * A release (a fence, or an atomic with release semantics) ends the current epoch of its program, and begins
+ * the next epoch. The accesses of program A in an epoch count as ordered before a later access of program B
+ * if A has executed a release, and B an acquire, since the epoch began. The check ignores the addresses and
+ * the order of releases and acquires. Therefore, some races are not detected, but every reported race is
+ * real. Two atomics do not race. A write of the value that memory already has does not race with an earlier
+ * write. Volatile, relaxed and acquire loads are not checked, but count as acquires. */
 #include "runtime/devices/race.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * that describes a tensor in global memory, the box that a bulk copy moves, and the swizzle of the box in
  * shared memory. map_pack converts the values of the launch plan (plan.h) to a struct packed_map.
  *
- *     cuda      cuTensorMapEncodeTiled creates the parameter from the fields of the struct packed_map
+ *     cuda      cuTensorMapEncodeTiled creates the parameter from the struct packed_map
  *     emulator  the struct packed_map, of 128 bytes, is itself the parameter
  *
  * Dimension 0 is contiguous. The limits are those of cuTensorMapEncodeTiled, with one exception: extents are
@@ -19,7 +19,7 @@
 enum { MAP_MAGIC = 0x4d54534e };
 #define MAP_EXTENT_MOST (UINT64_C(1) << 31)
 
-/* Types of elements; tf32 and fp8 are copied as f32 and u8. */
+/* Types of elements. A copy of tf32 has type MAP_f32, and a copy of fp8 has type MAP_u8. */
 enum map_type {
     MAP_u8,
     MAP_u16,
@@ -57,8 +57,7 @@ static inline int map_elem_bytes(enum map_type t)
     return bytes[t];
 }
 
-/* Converts the values of a launch to a struct packed_map. The first dimension of v is the outermost, and the
- * first dimension of m is the innermost. */
+/* Converts v, the values of a launch, to *m. Dimension 0 is the outermost in v, and the innermost in m. */
 void map_pack(const struct tensor_map_values *v, struct packed_map *m);
 
 #endif

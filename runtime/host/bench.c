@@ -258,8 +258,8 @@ int bench_told(struct program *p, struct eval *e, struct bench *b, struct loc at
     return n;
 }
 
-/* A tensor among the arguments of a launch, and a copy of its contents before the timing; `bytes` 0: no
- * tensor. */
+/* An argument of a launch. If it is a tensor: its address, and the address of a copy of its contents before
+ * the timing. If it is not, `bytes` is 0. */
 struct backup {
     uint64_t at, copy; /* device addresses */
     size_t bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* host.h: the modules (torch, triton.testing), tensors and launches that the runtime provides to host
- * programs (the Python code that creates tensors and launches kernels). The files of runtime/host: program.c
- * (runs a program), host.c (provides modules and tensors), torch*.c and tensor*.c (torch), testing.c and
- * bench.c (timing), tune.c (autotuning), properties.c (properties of GPUs), modules.c with modules.py and
- * standard.py (modules written in Python). */
+/* host.h: declares functions for the modules (torch, triton.testing) and tensors that the runtime provides
+ * to host programs (the Python code that creates tensors and launches kernels). The files of runtime/host:
+ * program.c (runs a program), host.c (provides modules and tensors), torch*.c and tensor*.c (torch),
+ * testing.c and bench.c (timing), tune.c (autotuning), properties.c (properties of GPUs), modules.c with
+ * modules.py and standard.py (modules written in Python). */
 #ifndef NESO_RUNTIME_HOST_H
 #define NESO_RUNTIME_HOST_H
 

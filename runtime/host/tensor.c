@@ -327,9 +327,9 @@ struct product {
 };
 
 /* Counts the multiply-adds since the last call of this function in the budget. Multiply-adds are cheap, so
- * MULTIPLY_ADDS of them count as one computed element. *unasked is what is left of the multiply-adds that the
- * last call allowed; the function sets it to the number that the caller may compute before the next call.
- * Returns false if the budget is exhausted. */
+ * MULTIPLY_ADDS of them count as one computed element. Each call sets *unasked to TURN, the number of
+ * multiply-adds that the caller may compute before the next call. The caller subtracts its multiply-adds from
+ * *unasked, and calls this function when *unasked is negative. Returns false if the budget is exhausted. */
 static bool ask(struct tensor_pool *p, int64_t *unasked)
 {
     enum { MULTIPLY_ADDS = 8, TURN = MULTIPLY_ADDS * ELEMS_UNASKED };
@@ -405,7 +405,7 @@ static void multiply(struct product whole, int64_t m, double *rows, int nthreads
             pthread_join(threads[i], NULL);
 }
 
-/* Returns the offset at which matrix i of a batch begins. */
+/* Returns the offset, in elements, at which matrix i of a batch begins. */
 static int64_t matrix_place(const struct tensor *t, int64_t i)
 {
     struct tensor heads = *t;

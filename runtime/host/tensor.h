@@ -68,7 +68,7 @@ struct storage {
     bool host_stale, device_stale; /* this copy is older than the other copy */
     bool is_undefined; /* the initial contents need not be zeros, as for torch.empty */
     bool is_kept;     /* pool_release does not free the contents */
-    bool is_released; /* pool_release has freed the contents */
+    bool is_released; /* storage_release or pool_release has freed the contents */
     struct storage *next; /* the next storage in the pool's list of all storages */
 };
 
@@ -137,8 +137,8 @@ struct number tensor_get(const char *host, const struct tensor *t, int64_t linea
 void tensor_set(char *host, const struct tensor *t, int64_t linear, struct number x);
 
 /* Computes out[i] = f(x[0][i], ..., x[n-1][i], ctx) for each element. Broadcasts the n operands x to the
- * shape of `out`, and converts results to its dtype. Returns false if a copy failed, or if the budget is
- * exhausted. */
+ * shape of `out`, and converts results to its dtype. Returns false if tensor_host fails for a tensor, or if
+ * the budget is exhausted. */
 typedef struct number element_function(const struct number *x, void *ctx);
 bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct tensor *const *x, element_function *f, void *ctx);
 /* Sets *rank and `shape` to the shape to which a and b are broadcast. Returns false if there is none. */

@@ -615,7 +615,7 @@ static struct obj *noted_attribute(struct eval *e, const struct tensor *t, const
     return found;
 }
 
-/* Returns the scope of the names that modules.py adds to torch, and as methods to tensors. */
+/* Returns the scope of the names that modules.py adds to the module torch and, as methods, to tensors. */
 struct scope *torch_more(struct eval *e)
 {
     return find_module(e, "torch.more", (struct loc){0})->module.scope;

@@ -38,7 +38,7 @@ int64_t torch_int_arg(struct eval *e, struct obj *x, const char *what, struct lo
 int torch_shape_arg(struct eval *e, struct obj *x, int64_t *shape, struct loc at);
 enum torch_dtype torch_dtype_arg(struct eval *e, struct obj *x, enum torch_dtype dflt, struct loc at);
 bool torch_is_cpu(struct eval *e, struct obj *device);
-/* Returns the scope of the names that modules.py adds to torch, and as methods to tensors. */
+/* Returns the scope of the names that modules.py adds to the module torch and, as methods, to tensors. */
 struct scope *torch_more(struct eval *e);
 
 /* -- torch_math.c -- */

@@ -11,8 +11,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* If a product is not timed and has fewer multiply-adds than this, the CPU computes it even if there is a
- * library: it takes no noticeable time. */
+/* If a product is not timed and has fewer than cpu_work multiply-adds, the CPU computes it even if there is a
+ * library, because the CPU needs no noticeable time for it. */
 static const int64_t cpu_work = (int64_t)1 << 28;
 
 /* -- products that a library computes -- */
@@ -38,7 +38,8 @@ static bool is_regular(const struct tensor *t, struct factor *f)
     return lead <= INT_MAX && rows <= INT_MAX && columns <= INT_MAX;
 }
 
-/* Sets `prefixes` to the folders of active Python environments, in which the library may be installed. */
+/* Sets `prefixes` to folders in which the library may be installed: those of the active Python environments
+ * and of the CUDA toolkit. NULL ends the list. */
 static void find_prefixes(struct eval *e, const char *prefixes[4])
 {
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME"};

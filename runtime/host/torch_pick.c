@@ -47,8 +47,8 @@ static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int
     return obj_tuple(e, items->seq.n, items->seq.at);
 }
 
-/* Returns the first of the `dims` consecutive dimensions that the tensor, item number `at` of the index,
- * indexes in the view that the other items select from t. */
+/* Item number `at` of the index is a tensor, which indexes `dims` consecutive dimensions of the view that the
+ * other items select from t. Returns the number of the first of these dimensions. */
 static int dim_of(const struct tensor *t, struct obj *index, int at, int dims)
 {
     int dim = 0, used = dims;

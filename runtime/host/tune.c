@@ -244,8 +244,8 @@ static bool call_hook(struct trial *t, const char *name, const char *keyword, st
     return true;
 }
 
-/* Calls pre_hook(args). If there is no such hook, sets the tensors of reset_to_zero to zero. If `reset_only` is false,
- * also saves copies of the tensors of restore_value. */
+/* Calls pre_hook(args). If there is no such hook, sets the tensors of reset_to_zero to zero, and, unless
+ * `reset_only` is true, saves copies of the tensors of restore_value. */
 static void run_pre_hook(struct trial *t, bool reset_only)
 {
     struct eval *e = t->below.e;
@@ -353,7 +353,7 @@ static void say(const struct level *l, const char *format, const char *config)
 }
 
 /* Returns the top_k configs for which perf_model predicts the least times. If top_k is a float up to 1, their
- * number is this fraction of all configs. */
+ * number is this fraction of all configs. Without perf_model, returns all configs. */
 static struct obj *keep_best(const struct level *l, struct obj *configs, int nall, const struct obj *prune,
                              const struct obj *named, struct loc at)
 {

@@ -102,7 +102,7 @@ struct judged {
     enum verdict verdict;
     bool same_key;           /* both rows have the same key */
     struct comparison times; /* valid if both `row` and `base` have times */
-    char note[400];          /* "registers 32 -> 40; better: barriers 2 -> 1"; "" */
+    char note[400];          /* "registers 32 -> 40; better: barriers 2 -> 1"; may be "" */
     /* the largest absolute logarithm of the ratio of candidate to base among the costs that decided the verdict; 0 if
      * times decided the verdict */
     double change;

@@ -7,10 +7,10 @@
  *     DIR/index.html          the times of each call and the costs of each kernel over the commits
  *
  * A series has the rows of one timed call or kernel, one row for each commit. pair.c finds the row of the
- * next commit, so the series continues if a kernel is renamed or specialized differently. A change point is a
- * row that differs from the row at the change point before it (the first: from the first row). Because a row
- * is not compared with the previous commit's row, a sequence of small changes in one direction also leads to
- * a change point:
+ * next commit, so the series continues if a kernel is renamed or specialized differently. A change point is
+ * a row that differs from the row at the change point before it (the first change point: from the series'
+ * first row). Because a row is not compared with the previous commit's row, a sequence of small changes in
+ * one direction also leads to a change point:
  *
  *     registers  26 26 26 │ 40 40 │ 32 32
  *                          slower  faster */

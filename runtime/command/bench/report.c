@@ -54,7 +54,7 @@ static const char *state_word(const struct bound *b)
     return words[b->state];
 }
 
-/* Returns the option or tool that is needed to measure a cost. */
+/* Returns a text about the option or tool that measures a cost; "" if none is needed. */
 static const char *counter_of(const char *cost)
 {
     if (strncmp(cost, "run.", 4) == 0)
@@ -221,8 +221,8 @@ static const struct judged *find_largest(const struct judgement *j)
     return NULL;
 }
 
-/* For each kernel of which launches ran a variant, writes the passes that this variant leaves out, and the
- * reason why the launches ran it. */
+/* For each kernel, if launches ran a variant of it: writes the passes without which the variant is
+ * compiled, and why the launches ran it. */
 static void put_variants(const struct judgement *j, FILE *f)
 {
     for (size_t i = 0; i < j->n; i++) {

@@ -20,8 +20,8 @@
 
 enum direction { GROWS, FALLS, VANISHES };
 
-/* TEXT: a cost of the PTX text, which is ignored if the emulator counted both kernels. ESTIMATE: used only if the
- * kernel was not assembled. */
+/* TEXT: a cost of the PTX text, which is ignored if the emulator counted both kernels. ESTIMATE: a cost that
+ * is ignored if both kernels were assembled. */
 enum { TEXT = 1, ESTIMATE = 2 };
 
 static const struct rule {
@@ -155,8 +155,9 @@ bool rules_is_better(const char *name, double from, double to)
     return to < from;
 }
 
-/* Adds the costs for which a rule gives the verdict `wanted` to x->note, and returns the number of these
- * costs. Sets x->change and x->largest to the largest change among them, if it exceeds x->change. */
+/* Adds the costs for which a rule gives the verdict `wanted` to x->note, and returns their number. If
+ * x->note already has a text, writes `lead` between them. Sets x->change and x->largest to the largest
+ * change among them, if it exceeds x->change. */
 static size_t note_costs(struct judged *x, enum verdict wanted, const char *lead, double threshold)
 {
     bool counted = row_cost(x->base, "run.instructions") && row_cost(x->row, "run.instructions");

@@ -99,8 +99,8 @@ void statistics_keep(const double *times, size_t n, double *scratch, double *str
 /* -- comparing -- */
 
 /* Sets *low and *high to the 99 % confidence interval of the median of all times. The ends of the interval are two of
- * the sorted stretches, because the number of stretches below the true median has a binomial distribution. `scratch`
- * has room for the stretches. */
+ * the sorted medians of stretches, because the number of these medians that are below the true median has a
+ * binomial distribution. `scratch` has room for all medians. */
 static void interval(const struct times *t, double *scratch, double *low, double *high)
 {
     double n = (double)t->nstretches, reach = (n - 2.576 * sqrt(n)) / 2 - 1;

@@ -251,9 +251,9 @@ static int replay(const struct given *g, neso_context *ctx, const neso_capsule *
 }
 
 /* Reduces the capsule. Each try (a launch of a changed capsule) runs in a process that is forked from this
- * process. This process opens no GPU, because CUDA would then not work in the forked processes. If the launch
- * failed on a GPU and no device is given, it is reduced on the emulator if it also fails there, because this
- * takes a hundredth of the time. */
+ * process. This process opens no GPU, because CUDA would then not work in the forked processes. If the
+ * capsule's launch failed on a GPU and no device is given, the tries run on the emulator, provided that the
+ * launch fails there too, because a try on the emulator takes a hundredth of the time. */
 static int reduce_on_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
     const char *name = named_device(g), *gpu = strstr(c->device, "(cuda") ? "cuda" : NULL;

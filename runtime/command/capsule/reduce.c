@@ -353,9 +353,9 @@ static bool reduce_options(struct reducer *r)
 
 /* -- the whole -- */
 
-/* Launches the unchanged capsule, and stores how the launch fails on this device. If the PTX fails and the
- * traced kernel does not, this counts as a difference between them. Returns false if the launch does not
- * fail. */
+/* Launches the unchanged capsule, and stores how the launch fails on this device: by a fault, or, if a
+ * check finds one, by a difference between the PTX and the traced kernel. If the interpreter reports a
+ * fault, there is no check. Returns false if the launch does not fail. */
 static bool begin(struct reducer *r)
 {
     struct tried *x = r->tried;

@@ -47,7 +47,8 @@ struct reducer {
 
 /* Allocates zeroed memory that reduce() frees at its end. */
 void *reducer_alloc(struct reducer *r, size_t bytes);
-/* Returns whether the launch of the changed capsule fails in the same way as the original launch. */
+/* Returns whether the launch of the changed capsule fails in the same way as the original launch. Also
+ * returns false, without a launch, if the limit of tries or time is reached. */
 bool reducer_fails(struct reducer *r, const neso_capsule *changed);
 
 /* Makes the source shorter by changes after which the launch still fails in the same way. Returns whether it has

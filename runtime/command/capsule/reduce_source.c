@@ -439,7 +439,8 @@ bool reduce_to_program(struct reducer *r, const unsigned pid[3])
 /* -- parameters -- */
 
 /* Sets *from and *to to the start and end of entry number `index` in a list that is separated by commas. If
- * with_comma is true, the range includes one of the commas beside the entry. */
+ * with_comma is true, the range includes one of the commas beside the entry. Returns false if there is no
+ * such entry. */
 static bool entry(const char *s, const char *end, int index, bool with_comma, const char **from,
                   const char **to)
 {

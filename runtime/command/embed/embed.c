@@ -487,9 +487,9 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     return result;
 }
 
-/* Returns a list of signatures, one on each line: the given signature (none: a blank), or, with --variants,
- * all signatures that result from it by adding promises. Returns NULL after a message. The caller frees the
- * list. */
+/* Returns a list of signatures, one on each line: the given signature (a blank if none is given), or, with
+ * --variants, all signatures that result from it by adding promises. Returns NULL after a message. The
+ * caller frees the list. */
 static char *list_signatures(const struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {

@@ -18,8 +18,8 @@ struct image {
      * program */
     const struct json *plan;
     /* The grids for which launches use this image. '<': grids with at most one program per multiprocessor.
-     * '>': grids with more programs than CTAs of the next image fit on the GPU at once, if more CTAs of this
-     * image fit. 0: all grids */
+     * '>': grids with more programs than CTAs of the next image fit on the GPU at once, provided that more
+     * CTAs of this image than of the next one fit. 0: all grids */
     char grids;
 };
 

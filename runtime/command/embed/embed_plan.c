@@ -204,8 +204,7 @@ static int persistent(const struct image *image)
     return atoi(word_of(image, "ctas_per_sm"));
 }
 
-/* Returns whether a launch distributes the programs otherwise than one to each CTA, or pairs CTAs in clusters
- * of two. */
+/* Returns whether a CTA may run several programs, or CTAs may be launched in pairs (clusters of two). */
 static bool is_dealt(const struct image *image)
 {
     return persistent(image) > 0 || atoi(word_of(image, "pairs")) > 0;
@@ -306,8 +305,8 @@ static void put_expression(const struct embedding *e, const char *text, int *at)
     *at += n;
 }
 
-/* Writes what put_expression writes, for the expressions of a list in reverse order. *at is the index of the
- * list's first step; the function sets it to the index after the list's last step. */
+/* Like put_expression, for all expressions of a list, which it writes in reverse order. *at is the index of
+ * the list's first step; the function sets it to the index after the list's last step. */
 static void put_reversed(const struct embedding *e, const struct json *list, int *at)
 {
     int first[RANK_MOST] = {0}, count[RANK_MOST] = {0}, n = 0;

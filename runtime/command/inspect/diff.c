@@ -143,7 +143,7 @@ static void add_change(struct comparison *c, const char *section, const char *na
     c->changes[c->nchanges++] = (struct change){section, copy.s, was, is};
 }
 
-/* Compares two objects: those of their members that are numbers, strings or booleans. */
+/* Compares those members of two objects that are numbers, strings or booleans. */
 static void compare_members(struct comparison *c, const char *section, const struct json *x,
                             const struct json *y)
 {
@@ -169,7 +169,7 @@ static bool is_about_the_same(const struct json *x, const struct json *y)
 }
 
 /* Returns the decision number `index`, from 0, among the decisions in `list` that the pass of x made at the
- * source location of x. Returns NULL if there are not so many. */
+ * source location of x. Returns NULL if there are fewer decisions. */
 static const struct json *find_decision(const struct json *list, const struct json *x, int index)
 {
     for (const struct json *y = list ? list->first : NULL; y; y = y->next)

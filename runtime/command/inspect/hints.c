@@ -8,9 +8,9 @@
  *     without one of the promises    *fp16, i32:16, i32:1      if a decision is worse, it needs this promise
  *
  * To find the second signature, the command first promises that every pointer and integer is a multiple of
- * 16. Then, for one integer after the other, from the last to the first, it promises instead that the integer
- * is 1, and keeps this promise if it improves a decision. The last stride of an array usually needs it. A
- * compilation takes a few milliseconds. */
+ * 16. Then, for one integer after the other, from the last to the first, it promises instead that the
+ * integer is 1, and keeps this promise if it improves a decision. Usually, it is the last stride of an
+ * array that must be 1. A compilation takes a few milliseconds. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -29,8 +29,8 @@ struct entries {
         const char *s;
         size_t length; /* the bytes of the entry without a promise */
         size_t whole;  /* the bytes of the entry with its promise, up to a comma or a parenthesis */
-        /* the parameter to which a promise could be added; NULL: the entry is a constant, or already has all
-         * possible promises */
+        /* the parameter to which a promise could be added; NULL: none, because the entry is not an integer or
+         * pointer, or already has a promise */
         const char *param;
         bool is_pointer;
         enum promise promise; /* the promise to try */
@@ -270,8 +270,8 @@ static struct notes promise_all(struct trial *t)
     return best;
 }
 
-/* Compiles the kernel with all promises of `best`, except the promise of entry x. If decision i of the build
- * is worse without this promise, adds the promise to needs[i]. */
+/* Compiles the kernel with all promises that led to the decisions `best`, except the promise of entry x. If
+ * decision i of the build is worse without this promise, adds the promise to needs[i]. */
 static void ask_without(struct trial *t, struct build *b, const struct notes *best, struct entry *x,
                         struct buffer *needs)
 {

@@ -112,7 +112,7 @@ neso_status build_make(struct build *b, neso_module *module, const char *kernel,
 void build_free(struct build *b);
 /* Adds a stage. If the build already has a stage with this name, names the new stage NAME.2, NAME.3, ... */
 struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n);
-/* Returns the first stage of this kind; NULL if there is none. */
+/* Returns the first stage of a kind ("ptx"); NULL if there is none. */
 const struct stage *build_stage(const struct build *b, const char *kind);
 /* Returns whether the note explains a decision. Other notes are about clean-ups, registers or the schedule of
  * a loop. */
@@ -167,7 +167,7 @@ void build_hints(struct build *b, neso_module *module);
 bool build_losses(struct build *b, const struct given *g, const char *path, const char *text, size_t length);
 
 /* -- check.c -- */
-/* Appends the array that `neso check --json` prints for the file `path` if the file has this text. */
+/* Appends the array that `neso check --json` would print if the file `path` contained `text`. */
 void check_json(const struct given *g, const char *path, const char *text, size_t length, struct buffer *out);
 /* Appends a guessed signature for a kernel that the program does not launch: the names of the parameters
  * suggest types, and changes of single types are tried. Returns false if the kernel does not compile with

@@ -94,8 +94,9 @@ static void put_notes(const struct build *b, struct buffer *out)
     put_string(out, *comma ? "\n  ],\n" : "],\n");
 }
 
-/* Appends a span of a loop's schedule: the cycles in which something keeps a unit of the multiprocessor busy,
- * or a warp role waiting. The text of the note is "UNIT, ROLE: cycles FROM to TO, WHAT". */
+/* Appends a span of a loop's schedule: the cycles in which something keeps a unit of the multiprocessor
+ * busy, or makes a warp role (such as the producer) wait. The text of the note is "UNIT, ROLE: cycles FROM
+ * to TO, WHAT". */
 static void put_span(struct buffer *out, const struct note *x, const char *comma)
 {
     char unit[24], role[24];

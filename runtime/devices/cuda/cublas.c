@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cublas.c: computes products of matrices with cuBLAS, if cuBLAS is installed. Such products are the baseline
- * to which programs compare their kernels. The first product opens the library, which may belong to the
- * system, a toolkit or a Python environment. If there is no library, the caller multiplies on the CPU.
+/* cublas.c: computes products of matrices with cuBLAS, if cuBLAS is installed. Programs compare the speed of
+ * their kernels with the speed of these products. The first product opens the library, which may belong to
+ * the system, a toolkit or a Python environment. If there is no library, the caller multiplies on the CPU.
  *
  * cuBLAS is column-major, so it reads the bytes of row-major A, B and C as their transposes:
  *
@@ -75,7 +75,8 @@ static bool try_library(struct cublas *c, const char *path)
     return false;
 }
 
-/* Tries the libraries whose paths match the prefix followed by the pattern, the newest version first. */
+/* Tries the libraries whose paths match the prefix followed by the pattern, in descending order of their
+ * paths, so that newer versions come first. */
 static bool try_pattern(struct cublas *c, const char *prefix, const char *pattern)
 {
     char path[500];

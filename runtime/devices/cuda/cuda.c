@@ -113,8 +113,8 @@ static struct gpu *gpu_of(const struct device *d)
     return d->state;
 }
 
-/* If the caller passes a context, sets g->device and *ordinal to the GPU of this context. Otherwise, sets g->device to
- * the GPU with number *ordinal. */
+/* Sets g->device to the GPU with number *ordinal if cuda_context is NULL. Otherwise, sets g->device and
+ * *ordinal to the GPU of this context. */
 static bool choose(struct gpu *g, int *ordinal, void *cuda_context, struct fault *f)
 {
     if (!cuda_context)
@@ -205,7 +205,7 @@ static void cuda_close(struct device *d)
     d->mem->free(d->mem->ctx, g, sizeof *g);
 }
 
-/* Restores the thread's previous context. Then checks r, the result of the driver call `call`
+/* Restores the thread's previous context. Then checks r, which is the result of the driver call named `call`
  * (driver_check). */
 static bool finish(struct gpu *g, bool pushed, cu_result r, const char *call, struct fault *f)
 {

@@ -93,8 +93,8 @@ enum {
     /* JIT options */
     CU_INFO_LOG = 3, CU_INFO_LOG_BYTES = 4, CU_ERROR_LOG = 5, CU_ERROR_LOG_BYTES = 6, CU_LINE_INFO = 13,
     CU_COOPERATIVE = 2, CU_CLUSTER_DIMENSION = 4, CU_PRIORITY = 8, /* launch attributes */
-    /* constants of tensor maps; the driver's constants for types, swizzles and fills have the same values as the
-     * constants of tensormap.h */
+    /* constants of tensor maps; the driver's constants for types, swizzles and fills have the values of the
+     * constants in tensormap.h */
     CU_NO_INTERLEAVE = 0, CU_PROMOTE_128 = 2
 };
 
@@ -103,7 +103,7 @@ struct gpu {
     struct driver driver;
     cu_device device;
     cu_context context;
-    bool owns_context; /* the context is the GPU's primary context, which cuda_close must release */
+    bool owns_context; /* `context` is the GPU's primary context, and cuda_close must release it */
     struct cublas *cublas; /* NULL: not opened yet */
     pthread_mutex_t lock;  /* protects the creation of pool, copy_module and copy_rows */
     cu_mem_pool pool;      /* NULL: not created yet */
@@ -114,8 +114,8 @@ struct gpu {
 /* -- cuda.c -- */
 bool driver_open(struct driver *d, struct fault *f);
 void driver_close(struct driver *d);
-/* Returns true if r means success. Otherwise, sets the fault to the name of the call and the driver's name and text of
- * the error, and returns false. */
+/* Returns true if r means success. Otherwise, returns false, and sets the fault to a message with the name of
+ * the driver call `call`, and the driver's name and text of the error r. */
 bool driver_check(const struct driver *d, cu_result r, const char *call, struct fault *f);
 /* Queries the GPU with number `ordinal`: its name, compute capability, number of SMs, clock and memory size.
  * Sets out->target to NULL if neso does not support the GPU. */

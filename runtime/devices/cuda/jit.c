@@ -42,8 +42,8 @@ static const char *find_line(const struct image *image, long n, int *len)
     return s;
 }
 
-/* Returns the source position in the last `.loc FILE LINE COLUMN` at or before the text `line`; line 0 if
- * there is no .loc. */
+/* Returns the source position in the last `.loc FILE LINE COLUMN` at or before `line`, a pointer into the
+ * PTX. If there is no .loc, returns a position with line 0. */
 static struct loc find_loc(const struct image *image, const char *line)
 {
     for (const char *s = line; s > image->ptx; s--) {
@@ -59,7 +59,8 @@ static int first_line(const char *s)
     return (int)strcspn(s, "\n");
 }
 
-/* Reports the first error in the log. If the log does not name a line of the PTX, reports the log's first line. */
+/* Reports the first error in the log, with its line of the PTX. If the log does not name a line of the PTX,
+ * reports the log's first line. Returns false. */
 static bool refuse(const struct image *image, const char *log, struct fault *f)
 {
     const char *at = strstr(log, "line "), *what = strstr(log, "error");

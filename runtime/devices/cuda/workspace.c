@@ -7,13 +7,13 @@
  * can capture all these calls.
  *
  * The driver's functions copy matrices slowly if rows begin at addresses that are not multiples of 16, so
- * copy_rows launches a kernel instead. Each thread of the kernel copies 16 bytes at a time. It loads the one
- * or two aligned vectors of 16 bytes that contain these bytes, and shifts the bytes into place:
+ * copy_rows launches a kernel instead. Each thread of the kernel copies 16 bytes at a time. It loads one or
+ * two aligned vectors of 16 bytes, which contain the bytes to copy, and shifts these bytes into place:
  *
  *     from   |....ABCDEFGHIJKL|MNOP............|        to   |ABCDEFGHIJKLMNOP|
  *
- * The thread loads the second vector only if it contains some of the 16 bytes. If an aligned vector would
- * extend beyond the start or the end of the source array, the thread copies single bytes instead. */
+ * The thread loads the second vector only if this vector contains some of the bytes to copy. If an aligned
+ * vector would begin before the source array or end after it, the thread copies single bytes instead. */
 #include "runtime/devices/cuda/cuda.h"
 
 enum { CHUNK = 16, THREADS = 256, CTAS_PER_SM = 8 };
@@ -21,7 +21,8 @@ enum { CHUNK = 16, THREADS = 256, CTAS_PER_SM = 8 };
 /* The kernel's parameters for one copy. */
 struct copy_param {
     uint64_t to, to_pitch, from, from_pitch, end; /* end: the address after the last byte of the source */
-    uint32_t bytes, chunks, total, unused; /* bytes and 16-byte chunks of a row; total: chunks of all rows */
+    uint32_t bytes, chunks, total, unused; /* bytes, chunks: the number of bytes, and of 16-byte chunks, in a
+                                            * row; total: the number of chunks in all rows */
 };
 _Static_assert(sizeof(struct copy_param) == 56 && MAPS_MOST == 16, "as in the PTX");
 

@@ -35,8 +35,8 @@ __extension__ typedef __int128 s128;
             d[i] = (D)(EXPR);                                                                                \
         }                                                                                                    \
     }
-/* For an instruction with fewer than three operands, the caller passes the first operand in place of each missing
- * operand. */
+/* For an instruction with fewer than three source operands, the caller of the function passes the first
+ * operand in place of each missing one. */
 
 /* Like LANEWISE, for operations whose operands all have type T. EXPR is computed in the wider type W, and its result
  * is truncated to T. */
@@ -63,8 +63,8 @@ UNSIGNED(xor, x ^ y)
 UNSIGNED(not, ~(uint64_t)x)
 UNSIGNED(mov, x)
 
-/* -- operations that differ for signed and unsigned types. If a divisor is zero, all bits of the quotient and of the
- * remainder are 1, as on GPUs; the ISA does not specify these results -- */
+/* -- operations that differ for signed and unsigned types. If the divisor is zero, all bits of a quotient or
+ * remainder are 1, as on GPUs; the ISA does not specify this result -- */
 
 UNSIGNED(min, x < y ? x : y)
 SIGNED(min, x < y ? x : y)
@@ -92,7 +92,7 @@ LANEWISE(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)((int32_t
 LANEWISE(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)x *y + z)
 LANEWISE(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int64_t)x * y) + z)
 
-/* -- shifts: a shift count is clamped to the width of the type, but shf uses the count modulo 32 -- */
+/* -- shifts: shl and shr clamp a shift count to the width of the type, but shf uses the count modulo 32 -- */
 
 LANEWISE(shl_u16, uint16_t, uint16_t, uint32_t, uint16_t, y > 15 ? 0 : (uint32_t)x << y)
 LANEWISE(shl_u32, uint32_t, uint32_t, uint32_t, uint32_t, y > 31 ? 0 : (uint64_t)x << y)
@@ -105,9 +105,9 @@ LANEWISE(shr_s32, int32_t, int32_t, uint32_t, int32_t, x >> (y > 31 ? 31 : y))
 LANEWISE(shr_s64, int64_t, int64_t, uint32_t, int64_t, x >> (y > 63 ? 63 : y))
 SAME(shf_l, uint32_t, uint64_t, (((uint64_t)y << 32 | x) << (z & 31)) >> 32)
 
-/* Byte k of the result is the byte of b:a (b is the upper word) that hexadecimal digit k of the selector c
- * selects. If the digit's high bit is set, the byte is instead the selected byte's sign bit, replicated eight
- * times. */
+/* Hexadecimal digit k of the selector c determines byte k of the result. The lower three bits of the digit
+ * select a byte of b:a (b is the upper word). If the upper bit of the digit is 0, the result is this byte;
+ * otherwise, all eight bits of the result are this byte's sign bit. */
 FUNCTION(prmt)
 {
     (void)in;
@@ -222,8 +222,9 @@ COMPARE_HALVES(num)
 
 /* -- selecting the function for an instruction -- */
 
-/* These macros define the table rows of the operation `op`. `key` is an instruction, or the modifier of a
- * comparison. BY_WIDTH is for operations that are the same for signed and unsigned types. */
+/* These macros define table rows, one for each type, for the functions of the operation `op`. `key` is an
+ * instruction, or the modifier of a comparison. BY_WIDTH is for operations that are the same for signed and
+ * unsigned types. */
 #define BY_SIGN(key, op)                                                                                     \
     {key, PT_u16, op##_u16}, {key, PT_u32, op##_u32}, {key, PT_u64, op##_u64}, {key, PT_s16, op##_s16},      \
         {key, PT_s32, op##_s32},                                                                             \

@@ -2,14 +2,15 @@
 /* async.c: executes cp.async, and keeps the list of pending asynchronous operations (PTX ISA, "Data Movement
  * and Conversion Instructions: Asynchronous copy").
  *
- *     cp.async [s], [g], 16;      from now on, any access to the bytes at s is a race
+ *     cp.async [s], [g], 16;      from here on, any access to the bytes at s is a race
  *     cp.async.commit_group;
- *     cp.async.wait_group 0;      now the bytes are visible to this warp, and after a barrier to other warps
+ *     cp.async.wait_group 0;      from here on, this warp sees the bytes, and after a barrier other warps do
  *     cp.async.mbarrier.arrive.noinc [b];      each lane arrives at b after the warp's earlier copies
  *
- * The emulator performs asynchronous operations in a pseudorandom order, which depends on the launch's seed. An
- * operation is performed at a random time after its issue, but at the latest when a warp waits for it, or when no warp
- * can continue. A copy reads its source when it is performed, not when its instruction is issued. */
+ * The emulator performs asynchronous operations in a pseudorandom order, which depends on the launch's seed.
+ * An operation is performed at a random time after its issue, but at the latest when the warp that issued it
+ * waits for it, or when no warp can continue. A copy reads its source when it is performed, not when its
+ * instruction is issued. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -76,14 +77,14 @@ static void copy(struct emu_op *op)
 {
     for (int i = 0; i < op->ncopies; i++) {
         struct emu_copy *x = &op->copies[i];
-        if (x->taken) /* if no byte is read, the address may be invalid */
+        if (x->taken) /* if no byte is read, x->from may be invalid */
             memcpy(x->to, x->from, x->taken);
         memset(x->to + x->taken, 0, (size_t)(x->bytes - x->taken));
     }
 }
 
-/* Sets taken[lane] to the number of bytes that the lane reads. The lane writes zeros for the other bytes of
- * its copy. */
+/* Sets taken[lane] to the number of bytes that the copy of each lane reads. The rest of the bytes that the
+ * copy writes are zeros. */
 static void sizes(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint8_t *taken)
 {
     int bytes = (int)in->opnds[2].offset;
@@ -101,8 +102,8 @@ static void sizes(struct emu_warp *w, const struct emu_insn *in, uint32_t on, ui
     }
 }
 
-/* Checks the source addresses. A copy reads only `taken` bytes, but its address must be aligned to the full size of the
- * copy. */
+/* Checks the source addresses. A copy reads only `taken` bytes, but its source address must be a multiple of
+ * the full size of the copy. */
 static void check_sources(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *from,
                           const uint8_t *taken)
 {
@@ -183,7 +184,7 @@ void emu_run_cp_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- arrivals at an mbarrier when copies are complete -- */
 
-/* Completes all earlier copies of the warp, then performs the lanes' arrivals. */
+/* Completes all earlier cp.async copies of the warp, and then performs the arrivals of the lanes. */
 static void arrive(struct emu_op *op)
 {
     struct emu_cluster *c = op->w->cta->cluster;

@@ -82,8 +82,9 @@ static void meet(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- barrier.cluster -- */
 
-/* Executes barrier.cluster.arrive. A relaxed arrival publishes (order.c) only the accesses before the warp's last
- * fence. */
+/* Executes barrier.cluster.arrive. An arrival publishes the warp's accesses (order.c): they become ordered
+ * before the accesses of warps that wait. A relaxed arrival publishes only the accesses before the warp's
+ * last fence. */
 static void come_to_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cluster *c = w->cta->cluster;
@@ -118,8 +119,8 @@ static void open_cluster(struct emu_cluster *c)
     memset(c->coming, 0, (size_t)c->nactors * sizeof *c->coming);
 }
 
-/* Executes barrier.cluster.wait. If the phase in which a lane arrived is already complete, the lane continues
- * at once. */
+/* Executes barrier.cluster.wait. A lane continues at once if the phase in which it arrived is already
+ * complete. */
 static void wait_for_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t waits = on & w->cluster_arrived, absent = on & ~waits & ~w->cluster_passed;
@@ -143,10 +144,10 @@ static void tally_wait(struct emu_warp *w, uint32_t ready)
     t->lanes += (uint64_t)__builtin_popcount(ready);
 }
 
-/* Executes mbarrier.try_wait. On hardware, the instruction returns false if the phase is not complete after a time
- * limit. In the emulator, if the phase is not complete, the instruction waits with probability 1/2, and otherwise
- * returns false at once. While costs are counted (counts.c), the instruction never returns false, so that counts do not
- * depend on the length of a wait. */
+/* Executes mbarrier.try_wait. On hardware, the instruction waits for the phase, and returns false after a
+ * time limit. In the emulator, if the phase is not complete, the instruction waits with probability 1/2, and
+ * returns false at once with probability 1/2. While costs are counted (counts.c), the instruction never
+ * returns false, so that counts do not depend on the length of a wait. */
 static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     bool counts = w->cta->cluster->tallies;
@@ -165,10 +166,10 @@ static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32
 enum { WARPGROUP = 4 };
 
 /* Releases the warps of a warpgroup that wait for a group of wgmmas, when all four warps have committed the
- * group. When a warp's wait ends, it sees the accesses that each of the four warps made before it committed
- * the group. Kernels rely on this order if a single thread arrives at an mbarrier on behalf of the warpgroup.
- * The warp does not see accesses that another warp made after that warp's commit. It also does not see
- * asynchronous copies for which only another warp has waited. */
+ * group. When the wait of warp w ends, w sees the accesses that each of the four warps made before its commit
+ * of the group. Kernels rely on this order if a single thread arrives at an mbarrier on behalf of the
+ * warpgroup. w sees neither the accesses that another warp made after its own commit, nor asynchronous copies
+ * for which only another warp has waited. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++) {
@@ -232,7 +233,7 @@ bool emu_release(struct emu_cluster *c)
         for (int k = 0; c->code->has_wgmma && k + WARPGROUP <= cta->nwarps; k += WARPGROUP)
             open_warpgroup(cta, k);
         for (int k = 0; k < cta->nwarps; k++) {
-            if (has_news) { /* warps check again whether their mbarriers and registers are ready */
+            if (has_news) { /* the warps then check again whether their mbarriers and registers are ready */
                 let_go(&cta->warps[k], WAIT_mbarrier, NULL);
                 let_go(&cta->warps[k], WAIT_registers, NULL);
             }
@@ -272,8 +273,9 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
     }
 }
 
-/* Reports a deadlock, and names one of the waits. Prefers waits for other warps or for copies, because such waits
- * usually cause the waits for lanes of the same warp and for warps of the same warpgroup. */
+/* Reports a deadlock, and names one of the waits. Prefers a wait for other warps or for copies. Waits for
+ * lanes of the same warp, or for warps of the same warpgroup, are usually only consequences of such a
+ * wait. */
 void emu_deadlock(struct emu_cluster *c)
 {
     static const struct emu_group nobody = {.pc = 1, .waits = WAIT_lanes};

@@ -16,8 +16,8 @@
 
 struct format {
     int exponent_bits, mantissa_bits;
-    /* the bits, without the sign, of the largest finite value and of NaN; if the format has an infinity, the bits of
-     * infinity are largest + 1 */
+    /* the bits of the largest finite value and of NaN, without the sign bit. If the format has an infinity,
+     * its bits are largest + 1 */
     uint32_t largest, nan;
     bool has_infinity;
 };
@@ -53,7 +53,9 @@ static inline double value_of(const struct format *f, uint32_t bits)
     return sign ? -x : x;
 }
 
-/* Rounds x to nearest even, or toward zero. If `finite` is true, clamps x to the range of finite values. */
+/* Returns the bits of x in format f, rounded to nearest even, or toward zero. A number that is too large
+ * becomes an infinity, or, if rounded toward zero, the largest finite value. If `finite` is true or the
+ * format has no infinity, the largest finite value replaces every infinity. */
 static inline uint32_t round_to(const struct format *f, double x, bool to_zero, bool finite)
 {
     int bias = (1 << (f->exponent_bits - 1)) - 1, m = f->mantissa_bits, lowest = 1 - bias;
@@ -85,8 +87,9 @@ double emu_half_value(enum ptype t, uint16_t bits)
     return value_of(&formats[t], bits);
 }
 
-/* Converts 16-bit floats to doubles. The bits of a bf16 are the upper half of an f32. The bits of an f16 are moved into
- * the fields of an f32; a multiplication then corrects the difference of the exponent biases. */
+/* Converts 16-bit floats to doubles. The bits of a bf16 are the upper half of an f32. The fields of an f16
+ * are moved into the fields of an f32; a multiplication then corrects the value for the different exponent
+ * biases. */
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x)
 {
     for (int i = 0; i < n; i++) {
@@ -175,8 +178,8 @@ static uint64_t float_bits(enum ptype t, double x, const struct emu_insn *in)
                        : round_to(&formats[t], x, in->mods[0] == MOD_rz, emu_has_mod(in, MOD_sat_finite));
 }
 
-/* Clamps a value to the range of type t (PTX ISA, cvt, "Integer Notes"). For a NaN, returns 0, or, if t has
- * 64 bits or `from` is f64, a number in which only the highest bit of t is set. */
+/* Clamps a value to the range of type t (PTX ISA, cvt, "Integer Notes"). A NaN becomes 0; but if t has 64
+ * bits, or `from` is f64, it becomes the number in which only the highest bit of t is set. */
 static uint64_t clamp(double x, enum ptype t, enum ptype from)
 {
     int bits = ptype_info[t].bits;
@@ -201,8 +204,9 @@ static double to_integer(double x, enum mod mode)
     }
 }
 
-/* Converts an integer to a double. If the integer has more than 53 bits, combines all lower bits into the 53rd (a
- * sticky bit), so that rounding the double to a narrower format gives the same result as rounding the integer. */
+/* Converts an integer to a double. If the integer has more than 53 bits, keeps the highest 53 bits, and ORs
+ * all other bits into the lowest of these (a sticky bit). A later rounding of the double to a narrower format
+ * then gives the same result as rounding the integer. */
 static double integer_value(int64_t x, bool with_sign)
 {
     bool minus = with_sign && x < 0;
@@ -248,9 +252,10 @@ FUNCTION(float_to_int)
             (uint64_t)extend(clamp(to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), t, from), t));
 }
 
-/* Converts to f32 or f64 in one of two cases: the rounding is toward zero, down or up, or the instruction has .ftz,
- * which flushes results that are subnormal before rounding. Sets the CPU's rounding mode for the conversion.
- * `volatile` prevents the C compiler from moving the conversion across the changes of the mode. */
+/* Converts to f32 or f64 if the rounding is toward zero, down or up, or if the instruction has .ftz. A result
+ * that would be subnormal without rounding is flushed by .ftz. The function sets the CPU's rounding mode for
+ * the conversion. `volatile` prevents the C compiler from moving the conversion across the changes of the
+ * mode. */
 FUNCTION(to_float_toward)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;
@@ -276,7 +281,7 @@ FUNCTION(to_float_toward)
     fesetround(FE_TONEAREST);
 }
 
-/* Copies the bits instead of converting the value, so that NaNs do not change. */
+/* Copies the bits of the bf16, instead of converting its value, so that NaNs do not change. */
 FUNCTION(bf16_to_f32)
 {
     const uint16_t *x = a;
@@ -342,8 +347,8 @@ static bool is_plain(enum ptype t)
     return t != PT_none && t != PT_pred && t != PT_f16x2 && t != PT_bf16x2 && !is_small_pair(t);
 }
 
-/* Returns the function for a cvt with one source. Returns NULL if the types do not allow the rounding mode (PTX ISA,
- * cvt, "Semantics" and "Notes"). */
+/* Returns the function for a cvt with one source operand; NULL if the rounding mode is not allowed for the
+ * types (PTX ISA, cvt, "Semantics" and "Notes"). */
 static emu_compute *plain(const struct emu_insn *in)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;

@@ -4,10 +4,11 @@
  *     a warp executes `ld.global.b32`, and its 32 lanes load 32 contiguous elements:
  *         instructions 1, lane_instructions 32, global_loads 1, global_bytes 128, load_sectors 4, global_sectors_least 4
  *
- * Each instruction has a tally (struct emu_tally). A query sums a kernel's tallies into counters, for the
- * whole kernel and for each line of its source. The counts are the same on every machine and in every run,
- * for these reasons: the CTAs of a kernel without atomics are independent; one worker runs the CTAs of a
- * kernel with atomics in a fixed order; and the order of asynchronous operations depends only on a seed.
+ * Each instruction has a tally (struct emu_tally). emu_counts_each sums the tallies of a kernel to counters,
+ * for the whole kernel and for each line of its source. The counts are the same on every machine and in every
+ * run, for these reasons: the CTAs of a kernel without atomics are independent; the CTAs of a kernel with
+ * atomics run on one thread, in a fixed order; and the order of asynchronous operations depends only on a
+ * seed.
  *
  * A sector is an aligned unit of 32 bytes of global memory. global_sectors_least is the number of sectors
  * that the distinct bytes of an access would fill if they were contiguous.
@@ -15,8 +16,8 @@
  * A wavefront is one pass over the 32 banks of shared memory, which are 4 bytes wide. An access of 8 bytes
  * per lane is split into 2 parts, and an access of 16 bytes per lane into 4 parts. The number of wavefronts
  * of a part is the largest number of distinct words that the part accesses in one bank. If all lanes together
- * access at most one word of each bank, there are only half as many parts: an H200 needs one wavefront for 8
- * bytes per lane, and two for 16. */
+ * access at most one word of each bank, there are only half as many parts: on an H200, such an access takes
+ * one wavefront for 8 bytes per lane, and two wavefronts for 16 bytes. */
 #include "runtime/devices/emulator/machine.h"
 #include "ir/target/target.h"
 
@@ -24,7 +25,7 @@
 #include <string.h>
 
 /* The columns are the counter's name and meaning. The counters up to occupancy_percent exist only for
- * kernels; all other counters exist for kernels and for lines. */
+ * kernels; the following counters exist for kernels and for lines of the source. */
 #define COUNTERS(X)                                                                                          \
     X(launches, "launches")                                                                                  \
     X(programs, "program instances that ran")                                                                \
@@ -120,7 +121,8 @@ static struct emu_tally *tally_of(struct emu_warp *w, const struct emu_insn *in)
 
 enum { SECTOR = 32 };
 
-/* Returns the number of distinct values of sorted[i] >> shift. `sorted` contains n addresses in ascending order. */
+/* Returns the number of distinct values among sorted[i] >> shift. `sorted` contains n addresses in ascending
+ * order. */
 static uint64_t distinct(const uint64_t *sorted, int n, int shift)
 {
     uint64_t r = n > 0;
@@ -211,7 +213,7 @@ struct counted_kernel {
     const char **files;
     int nfiles, ninsns;
     struct counted_insn *insns;
-    uint64_t fixed[COUNTERS_OF_LINES]; /* the counters that are not sums over instructions */
+    uint64_t fixed[COUNTERS_OF_LINES]; /* the counters that exist only for kernels */
 };
 
 struct emu_counts {
@@ -398,8 +400,8 @@ static void tell(const struct counted_kernel *k, uint64_t key, const uint64_t *v
     }
 }
 
-/* Reports the counters of the whole kernel, and then of its lines in order. The key of a line is its file and
- * number; key 0 is the whole kernel. */
+/* Reports the counters of the whole kernel, and then those of its lines in order. A key is the file and
+ * number of a line; key 0 stands for the whole kernel. */
 static void tell_kernel(const struct counted_kernel *k, neso_counts_fn *each, void *user)
 {
     for (uint64_t key = 0; key != UINT64_MAX;) {

@@ -17,8 +17,8 @@ static bool decode_compute(struct emu_insn *in, emu_compute *f)
     return f != NULL;
 }
 
-/* Returns whether the instruction's state space is global, shared or local, or its address is generic: the instruction
- * names no state space, and the address has 64 bits. */
+/* Returns whether the emulator supports the state space of an access: the instruction names global, shared or
+ * local memory, or it names no state space and has a generic address, of 64 bits. */
 static bool has_space(const struct emu_insn *in)
 {
     int n = emu_has_mod(in, MOD_global) + emu_has_mod(in, MOD_shared) + emu_has_mod(in, MOD_local);

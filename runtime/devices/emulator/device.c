@@ -110,7 +110,8 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                              .packs = l->packs,
                              .turned = l->turned,
                              .pairs = l->pairs,
-                             /* a kernel that prints runs on one worker, so that the output is in order */
+                             /* a kernel that prints (it has texts) runs on one worker, so that the output is
+                              * in order */
                              .num_workers = k->code->texts.n || l->one_thread ? 1 : 0,
                              .sample = l->sample,
                              .race = l->races == RACES_all ? ((struct cpu *)d->state)->race : NULL,

@@ -2,16 +2,17 @@
 /* exec.c: executes warps with divergent control flow, and distributes the CTAs of a grid over all cores.
  *
  * A warp runs one group of lanes at a time: the group whose next instruction comes first in the PTX text. The
- * compiler places the block at which two paths meet after the blocks of both paths. So diverged lanes
- * reconverge at this block:
+ * compiler places the block at which two paths meet after the blocks of both paths. Therefore, diverged lanes
+ * reconverge where their paths meet:
  *
  *     @%p1 bra L3   =>   {lanes of %p1, pc L3} and {other lanes, next pc}; the other lanes run first
  *
  * The warps of a cluster take turns: each warp runs until it must wait, exits, or has used its time slice. If no warp
- * can continue, the emulator performs an asynchronous operation; if none is pending, it reports a deadlock. A cluster
- * that runs for a long time may be waiting for another cluster, so the clusters of a worker also take turns. If several
- * clusters fail, the emulator reports the error of the cluster with the lowest number, so that every run reports the
- * same error. (PTX ISA, "Control Flow Instructions", "Cluster of Cooperative Thread Arrays", "Special Registers".) */
+ * can continue, the emulator performs an asynchronous operation; if none is pending, it reports a deadlock. A
+ * cluster that runs for a long time may wait for another cluster, so the clusters of a worker (a thread of
+ * the emulator) also take turns. If several clusters fail, the emulator reports the error of the cluster with
+ * the lowest number, so that every run reports the same error. (PTX ISA, "Control Flow Instructions",
+ * "Cluster of Cooperative Thread Arrays", "Special Registers".) */
 #include "runtime/devices/emulator/machine.h"
 
 #include <limits.h>
@@ -30,7 +31,8 @@ struct grid {
     struct emu_launch *launch;
     atomic_llong next;       /* the next cluster to start */
     long long total, sample; /* the number of clusters in the grid, and the number of clusters to run */
-    /* the lowest number of a cluster that has failed; -1: a limit or lack of memory ended the launch */
+    /* the lowest number of a cluster that has failed; LLONG_MAX: none has failed; -1: a limit or lack of
+     * memory ended the launch */
     atomic_llong failed;
     pthread_mutex_t lock; /* protects the report and the launch's tallies */
 };
@@ -54,7 +56,7 @@ void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane, enum erro
     va_end(args);
     int packs = c->launch->packs, first = packs ? 0 : w->index * LANES,
         x = packs ? c->pid[0] * packs + w->index : c->pid[0], y = c->pid[1];
-    if (c->launch->turned) { /* maps the CTA to its program as opt/grid/turn_grid.c does */
+    if (c->launch->turned) { /* computes the program of the CTA in the same way as opt/grid/turn_grid.c */
         long long width = (long long)c->launch->grid[0] * (packs ? packs : 1), height = c->launch->grid[1],
                   k = y * width + x;
         x = (int)(k / height);
@@ -144,8 +146,8 @@ static uint32_t guarded(struct emu_warp *w, const struct emu_insn *in)
     return w->mask & (in->guard_not ? ~mask : mask);
 }
 
-/* Counts the instruction. A wait for an mbarrier may execute its instruction repeatedly, so barrier.c counts the wait
- * once, at its end. */
+/* Counts the instruction. A wait for an mbarrier may execute its instruction repeatedly. Therefore, barrier.c
+ * counts such a wait once, at its end, and this function does not. */
 static void tally(struct emu_warp *w, uint32_t on)
 {
     struct emu_tally *t = &w->cta->cluster->tallies[w->pc];
@@ -160,8 +162,8 @@ static bool is_limit(enum error e)
     return budget_ends(e) || e == ERR_steps;
 }
 
-/* Ends the launch if its budget is exhausted. Called once in INSNS_UNASKED instructions of the cluster, which
- * execute in some milliseconds at most. */
+/* Ends the launch if its budget is exhausted. Called about once in INSNS_UNASKED instructions of the cluster,
+ * which take some milliseconds at most. */
 static void ask(struct emu_warp *w, const struct emu_insn *in)
 {
     enum { INSNS_UNASKED = 16 };
@@ -176,14 +178,14 @@ static void ask(struct emu_warp *w, const struct emu_insn *in)
     longjmp(c->fail, 1);
 }
 
-/* Performs the checks and counts that only some launches need. A warp that has released registers by
- * setmaxnreg may have at most 5/4 of the registers that it has kept (w->budget) live. If it had more, ptxas
- * would spill registers. The factor exceeds 1 because ptxas may order instructions so that fewer registers
- * are live than in the PTX. A warp that has acquired registers is not checked: in the PTX, more registers may
- * be live than a thread can have. */
+/* Performs the checks and counts that only some launches need. If a warp has released registers by
+ * setmaxnreg, w->budget is the number of registers that it has kept per thread. At most 5/4 of this number
+ * may be live; if more were live, ptxas would spill registers. The factor exceeds 1 because ptxas may order
+ * instructions so that fewer registers are live than in the PTX. A warp that has acquired registers is not
+ * checked: in the PTX, more registers may be live than a thread can have. */
 static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
-    enum { SPARED = 4 }; /* the tolerance is budget / SPARED */
+    enum { SPARED = 4 }; /* up to budget / SPARED additional registers may be live */
     if (--w->cta->cluster->unasked < 0)
         ask(w, in);
     int live = w->budget ? w->cta->code->live[w->pc] : 0;
@@ -243,8 +245,8 @@ static bool run_warp(struct emu_warp *w)
 
 /* -- clusters -- */
 
-/* Runs each warp that can continue for one time slice. Sets *waiting if a warp has lanes that have not exited, and
- * *tired if a warp has used its whole time slice. Returns false if no warp could continue. */
+/* Runs each warp that can continue for one time slice. Sets *waiting if a warp still has lanes that have not
+ * exited, and *tired if a warp has used its whole time slice. Returns false if no warp could continue. */
 static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
 {
     bool running = false;
@@ -391,8 +393,8 @@ static size_t aligned(size_t bytes)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Returns the next `bytes` bytes of the block, and adds their number, rounded up to ALIGN, to *used. If block
- * is NULL, only adds to *used. */
+/* Allocates `bytes` bytes at offset *used of the block, and increases *used by their number, rounded up to a
+ * multiple of ALIGN. If block is NULL, only increases *used, and returns NULL. */
 static void *piece(char *block, size_t *used, size_t bytes)
 {
     void *p = block ? block + *used : NULL;
@@ -444,7 +446,8 @@ static void lay_out_cta(struct emu_cta *c, char *block, size_t *used)
     }
 }
 
-/* Allocates the arrays of a cluster from the block; if block is NULL, only returns the total size. */
+/* Allocates the arrays of a cluster from the block, and returns their total size. If block is NULL, only
+ * returns the size. */
 static size_t lay_out(struct emu_cluster *c, char *block)
 {
     size_t used = 0;
@@ -508,16 +511,16 @@ static void resident_free(const struct grid *g, struct resident *r)
     m->free(m->ctx, r, sizeof *r);
 }
 
-/* Returns the number, in the grid, of the i-th cluster to run. If all clusters run, this number is i; otherwise, the
- * clusters that run are evenly spaced. */
+/* Returns the number, in the grid, of the i-th cluster to run. If all clusters run, the result is i;
+ * otherwise, the clusters that run are evenly spaced in the grid. */
 static long long spread(const struct grid *g, long long i)
 {
     long long step = g->total / g->sample, rest = g->total % g->sample;
     return i * step + i * rest / g->sample;
 }
 
-/* Begins the grid's next cluster in r if r has none. Returns false if no cluster is left, or if the cluster
- * need not run because a cluster with a lower number has failed. */
+/* If r has no cluster, begins the grid's next cluster in r. Returns false if no cluster is left, or if the
+ * cluster in r need not run because a cluster with a lower number has failed. */
 static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {
@@ -544,10 +547,11 @@ static bool run_cluster(struct grid *g, struct resident *r)
     return true;
 }
 
-/* Returns the number of clusters among which a worker should alternate; n is the present number. Called at
- * the start of a worker (n = 0), and when a cluster has not ended after its turn, because this cluster may
- * wait for a cluster that has not started. Returns 1 at the start, and then 2 n. A result above 2 is limited,
- * so that the clusters need at most RESIDENT_BYTES_MOST bytes of memory. */
+/* Returns the number of clusters among which a worker should alternate from now on. n is the number until
+ * now: 0 at the start of the worker. Later calls are made if a cluster has not ended after its turn, because
+ * it may wait for a cluster that has not started. The result is 1 at the start, and then 2 n. If more than 2
+ * clusters would need more than RESIDENT_BYTES_MOST bytes of memory, the result is smaller, but not less than
+ * n. */
 static int wanted_residents(struct resident *const *residents, int n)
 {
     int most = n ? (int)(RESIDENT_BYTES_MOST / residents[0]->bytes) : 1;
@@ -582,8 +586,8 @@ static void tallies_add(struct grid *g, struct emu_tally *t)
     m->free(m->ctx, t, tallies_bytes(g));
 }
 
-/* The main function of a worker, which runs one cluster after the other. A cluster that has not ended after
- * its turn may wait for another cluster. The worker then alternates between several clusters. */
+/* The main function of a worker, which runs one cluster after the other. If a cluster has not ended after its
+ * turn, it may wait for another cluster, so the worker then alternates between several clusters. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;
@@ -618,7 +622,7 @@ static int worker_count(const struct grid *g)
 {
     long n = g->launch->num_workers ? g->launch->num_workers : sysconf(_SC_NPROCESSORS_ONLN);
     if (g->launch->tallies && g->code->has_atomics)
-        n = 1; /* a single worker runs CTAs in a fixed order */
+        n = 1; /* the CTAs run in a fixed order if there is only one worker */
     n = n > WORKERS_MOST ? WORKERS_MOST : n;
     n = n > g->sample ? (long)g->sample : n;
     return n < 1 ? 1 : (int)n;

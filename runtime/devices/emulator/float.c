@@ -5,8 +5,8 @@
  * f32 and f64 results are rounded as IEEE 754 specifies, in the instruction's rounding mode. Operations on
  * 16-bit floats (one per lane, or two for f16x2 and bf16x2) are computed in double, where the result is exact
  * or rounded to odd, and then rounded to 16 bits. Approximate functions give the same bits as an H200
- * (special.c). Where these bits are not known, they give the float nearest to the exact value. NaN results
- * have the same bits as on GPUs. */
+ * (special.c), or, where these bits are not known, the float nearest to the exact value. NaN results have the
+ * same bits as on GPUs. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>
@@ -75,9 +75,9 @@ static void set_rounding(const struct emu_insn *in)
         }                                                                                                    \
         fesetround(FE_TONEAREST);                                                                            \
     }
-/* Like LANEWISE_TOWARD, but for an instruction with .ftz, which flushes results that are subnormal before rounding. A
- * result of +-2^-126 may have been subnormal before rounding. To detect this, the operation is repeated with rounding
- * toward zero. */
+/* Like LANEWISE_TOWARD, but for an instruction with .ftz, which flushes a result to zero if it is subnormal
+ * before rounding. A result of +-2^-126 may have been rounded up from a subnormal number. To detect this, the
+ * operation is repeated with rounding toward zero. */
 #define LANEWISE_FTZ(name, EXPR)                                                                             \
     FUNCTION(name##_exact_ftz_f32)                                                                           \
     {                                                                                                        \
@@ -124,8 +124,8 @@ BOTH_TOWARD(div, x / y, x / y)
 BOTH_TOWARD(fma, fmaf(x, y, z), fma(x, y, z))
 BOTH_TOWARD(sqrt, sqrtf(x), sqrt(x))
 
-/* -- min, max: if one operand is NaN, the result is the other operand; with the modifier .NaN, it is NaN; -0 is less
- * than +0 -- */
+/* -- min, max: if one operand is NaN, the result is the other operand, or, with the modifier .NaN, a NaN; -0
+ * is less than +0 -- */
 
 #define LESS(x, y) ((x) < (y) || ((x) == (y) && signbit(x) && !signbit(y)))
 #define PICK(x, y, first) ((x) != (x) ? (y) : (y) != (y) ? (x) : (first) ? (x) : (y))
@@ -146,8 +146,8 @@ static enum ptype half_type(const struct emu_insn *in)
     return in->type == PT_f16 || in->type == PT_f16x2 ? PT_f16 : PT_bf16;
 }
 
-/* -- neg and abs change only the sign bit. Exception: for a NaN of f32 or of a 16-bit type, they return the
- * GPU's canonical NaN (the ISA does not specify which NaN) -- */
+/* -- neg and abs change only the sign bit. Exception: for a NaN of f32 or of a 16-bit type, the result is the
+ * GPU's canonical NaN (the ISA does not specify which NaN it is) -- */
 
 #define SIGN_BIT(name, T, n, infinity, nan, EXPR)                                                            \
     FUNCTION(name)                                                                                           \
@@ -195,8 +195,8 @@ LANEWISE(sqrt_ftz, float, f32, special_sqrt_ftz(x))
 
 /* -- 16-bit floats: one per lane for f16 and bf16, two per lane for f16x2 and bf16x2 -- */
 
-/* Returns p + c as a double, rounded to odd if the sum is inexact. If this double is rounded again, to 16
- * bits, the result is the correctly rounded sum. */
+/* Returns p + c as a double, rounded to odd if the sum is inexact. Rounding this double once more, to 16
+ * bits, gives the correctly rounded sum. */
 static double add_to_odd(double p, double c)
 {
     double s = p + c;

@@ -7,9 +7,9 @@
  * If the host has not written all bytes of a buffer, the buffer's `undefined` has a mask for each byte: the bits that
  * were never written.
  *
- * race.c finds the races between programs. Usually, each CTA is one program. If programs are packed (a CTA
- * runs one program per warp), each warp is one program. A fence or atomic of a warp counts as a fence or
- * atomic of its whole program. Races between warps of one program are not found. */
+ * race.c finds the races between programs. Usually, a CTA runs one program, in all its warps. If programs are
+ * packed, each warp of a CTA runs its own program. A fence or atomic of a warp counts as a fence or atomic of
+ * its whole program. Races between warps of one program are not found. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -25,7 +25,8 @@ static const struct cpu_buffer *buffer_of(struct emu_warp *w, uint64_t at, uint6
 
 /* -- programs -- */
 
-/* Returns the number of the program that the warp runs. Sets *along to the grid's number of programs along axis 0. */
+/* Returns the number, in the grid, of the program that the warp runs. Sets *along to the number of programs
+ * along axis 0 of the grid. */
 static uint32_t program_number(const struct emu_warp *w, uint32_t *along)
 {
     const struct emu_cta *c = w->cta;

@@ -2,14 +2,15 @@
 /* live.c: computes the number of live registers of a thread at each instruction of the PTX.
  *
  *     mul.f32 %f3, %f1, %f2;      live after: all registers that are read later, for example %f3;
- *                                 live before: the same registers without %f3, and %f1 and %f2
+ *                                 live before: these registers except %f3, plus %f1 and %f2
  *
- * A backward dataflow analysis computes the live registers. A guarded write may leave the old value, so it
- * does not end a live range. A 64-bit register counts as two registers, and a predicate counts as none.
+ * A backward dataflow analysis computes the live registers. A write by an instruction with a guard may leave
+ * the old value, so it does not end a live range. A 64-bit register counts as two registers, and a predicate
+ * counts as none.
  *
- * Values that are computed only from parameters, constants and the indices of the CTA are equal in all lanes. An
- * assembler keeps such values in uniform registers, or rematerializes them. If the argument `surely` is true, the
- * result is a lower bound, which does not count these values. */
+ * Values that are computed only from parameters, constants and the indices of the CTA are equal in all lanes.
+ * An assembler keeps such values in uniform registers, or rematerializes them. The argument `surely` requests
+ * a lower bound, in which such values do not count. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -19,7 +20,8 @@ struct live {
     int nwords;     /* the number of words in a set */
     uint64_t *sets; /* live registers before each instruction */
     uint64_t *now;  /* live registers before the current instruction */
-    bool *varies;   /* varies[r]: r's value may differ between lanes, so r counts; NULL: all count */
+    bool *varies;   /* varies[r]: the value of r may differ between lanes. If `varies` is not NULL, only such
+                     * registers count */
 };
 
 static uint64_t *set_of(const struct live *l, int i)
@@ -59,7 +61,7 @@ static void step(const struct live *l, int i)
         add(l->now, set_of(l, i + 1), l->nwords);
     if (in->code == INSN_bra)
         add(l->now, set_of(l, in->target), l->nwords);
-    bool adds = emu_wgmma_adds(in); /* the wgmma also reads the old values of its results */
+    bool adds = emu_wgmma_adds(in); /* a wgmma that adds also reads the old values of its results */
     for (int k = 0; k < in->ndefs && in->guard < 0 && !adds; k++)
         set(l, in->opnds[k].reg, false);
     for (int k = adds ? 0 : in->ndefs; k < in->nopnds; k++)

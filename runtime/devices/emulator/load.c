@@ -30,7 +30,8 @@ struct declaration {
     bool is_numbered;
 };
 
-/* A branch, whose label link_labels replaces by the index of an instruction. */
+/* A branch whose target is known only as a label. link_labels sets the target of instruction `insn` to the
+ * index of the label's instruction. */
 struct fixup {
     int insn;
     const char *label;
@@ -46,7 +47,9 @@ struct loader {
     int line;
     struct loc loc;
     VEC(struct declaration) declarations;
-    VEC(int) scopes; /* for each open brace, the number of declarations before it; `}` drops all later ones */
+    VEC(int)
+    scopes; /* for each open brace, the number of declarations before it; the closing brace drops the
+                      * declarations after it */
     VEC(struct fixup) fixups;
     VEC(const char *) params; /* pointers to the parameters' names in the PTX text */
     struct map labels;        /* maps a label to the index of its instruction + 1 */
@@ -126,9 +129,9 @@ static bool same(const char *s, size_t len, const char *other)
     return strlen(other) == len && memcmp(s, other, len) == 0;
 }
 
-/* Reads a constant (PTX ISA, "Constants"), and sets *bits to its kind: 0 for a decimal or hexadecimal integer; 32 or
- * 64 for the bits of a float after 0f or 0d; EMU_DECIMAL for a decimal number with a point. Such a decimal number is
- * returned as the bits of a double, because the instruction's type is not known yet. */
+/* Reads a constant (PTX ISA, "Constants"), and sets *bits to its kind: 0 for an integer; 32 or 64 for the
+ * bits of a float after 0f or 0d; EMU_DECIMAL for a decimal number with a point. Returns the constant's bits.
+ * A number with a point is returned as a double, because the instruction's type is not known yet. */
 static uint64_t number(struct loader *l, int *bits)
 {
     *bits = 0;
@@ -204,9 +207,10 @@ static void declare_registers(struct loader *l)
     expect(l, ';');
 }
 
-/* Reads a declaration such as `.shared .align 16 .b8 name[64];`. If the brackets are empty, the launch
- * determines the size. *used is the number of bytes allocated so far. The variable's address is `base` plus
- * *used, rounded up to the alignment. Adds the variable's size to *used. */
+/* Reads a declaration such as `.shared .align 16 .b8 name[64];`. Empty brackets mean a size of 0 here,
+ * because the launch determines the size. *used is the number of bytes that earlier variables occupy. The
+ * variable's address is `base` plus *used, where *used is first rounded up to the alignment. Then adds the
+ * variable's size to *used. */
 static void declare_variable(struct loader *l, int base, int *used)
 {
     size_t len;
@@ -234,8 +238,8 @@ static void declare_variable(struct loader *l, int base, int *used)
     *map_at(&l->symbols, s, len) = (void *)(uintptr_t)(base + at);
 }
 
-/* Reads a string for vprintf or __assertfail, such as `.global .align 1 .b8 $text0[3] = {37, 100, 0};`. No
- * other instruction may read the string. */
+/* Reads a string for vprintf or __assertfail, such as `.global .align 1 .b8 $text0[3] = {37, 100, 0};`. Only
+ * these two functions read the string. */
 static void declare_text(struct loader *l)
 {
     int bits;
@@ -407,8 +411,9 @@ static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_c
 }
 
 /* Returns an operand for the address of a variable in shared memory, for code that may run in clusters. The
- * address contains the rank of the CTA, so the operand is an additional register. When a warp begins,
- * begin_warp (exec.c) sets this register to the address of the variable in the warp's CTA. */
+ * address contains the rank of the CTA, so it is not a constant: the operand is an additional register. When
+ * a warp begins, begin_warp (exec.c) stores the address of the variable in the warp's CTA to this
+ * register. */
 static struct emu_opnd symbol_opnd(struct loader *l, int address)
 {
     struct emu_code *c = l->code;
@@ -476,8 +481,8 @@ static struct emu_written read_address(struct loader *l)
     return w;
 }
 
-/* Reads the mark of an unused result, if there is one: `_` in place of an operand, or `_|` before an operand. Returns
- * true if it has read `_` in place of an operand. */
+/* Reads the mark of an unused result, if there is one: `_` in place of the first operand, or `_|` before the
+ * first operand. Returns true for `_`, which stands for a whole operand; otherwise, returns false. */
 static bool accept_nothing(struct loader *l, struct emu_insn *in)
 {
     skip_space(l);
@@ -526,9 +531,9 @@ static void read_operands(struct loader *l, struct emu_insn *in, struct emu_writ
 
 /* -- instructions -- */
 
-/* Returns the length of the mnemonic at s if it matches `mnemonic`, the mnemonic of a row; otherwise returns 0. A `#`
- * in the row's mnemonic (insns.h) matches a number of one to three digits; the function then sets *number to this
- * number. */
+/* If the instruction at s begins with `mnemonic`, the mnemonic of a row of insns.h, and a dot or the end
+ * follows, returns the length of the mnemonic in the text; otherwise returns 0. A `#` in `mnemonic` matches a
+ * number of one to three digits, to which *number is then set. */
 static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, int *number)
 {
     size_t i = 0;
@@ -548,8 +553,9 @@ static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, in
     return i == len || s[i] == '.' ? i : 0;
 }
 
-/* Several rows of insns.h may have the same mnemonic. Returns whether the instruction's operands fit the row
- * `code`. `unpacks`: the first operand is a vector in braces. `has_and`: the mnemonic contains ".and.". */
+/* Some rows of insns.h have the same mnemonic. Returns whether the instruction's operands fit the row `code`,
+ * so that the loader can choose between such rows. `unpacks`: the first operand is a vector in braces.
+ * `has_and`: the words after the mnemonic contain "and". */
 static bool fits(const struct emu_insn *in, enum insn_code code, bool unpacks, bool has_and)
 {
     switch (code) {
@@ -627,8 +633,9 @@ static int find_param(struct loader *l, const struct emu_written *w)
     fail(l, "unknown parameter '%.*s'", (int)w->len, w->s);
 }
 
-/* Returns an operand for a constant, or for the address of a variable or parameter, converted to the type that the
- * instruction requires. */
+/* Returns an operand for w, which is a constant, or the name of a variable or parameter. The operand's value
+ * is the constant, converted to the type that the instruction requires, or the address of the variable or
+ * parameter. */
 static struct emu_opnd settle_constant(struct loader *l, const struct emu_written *w)
 {
     uint64_t bits = (uint64_t)w->o.offset;
@@ -671,15 +678,15 @@ static void count_results(struct emu_insn *in)
         in->ndefs = (uint8_t)insn_word_opnds(&x, in->nvec);
 }
 
-/* Returns whether the load is plain: it has none of .acquire, .relaxed and .volatile. A loop that has only
- * plain loads cannot wait for stores of other CTAs. */
+/* Returns whether the load is plain: it has none of .acquire, .relaxed and .volatile. A loop with only plain
+ * loads cannot wait until another CTA has stored a value. */
 static bool is_plain(const struct emu_insn *in)
 {
     return !emu_has_mod(in, MOD_acquire) && !emu_has_mod(in, MOD_relaxed) && !emu_has_mod(in, MOD_volatile);
 }
 
-/* Returns whether the instruction is a wgmma or orders wgmmas. In kernels with such instructions, the emulator tracks
- * accesses to registers (wgmma.c). */
+/* Returns whether the instruction is a wgmma, or a fence, commit or wait for wgmmas. In kernels with such
+ * instructions, the emulator tracks accesses to registers (wgmma.c). */
 static bool uses_wgmma(const struct emu_insn *in)
 {
     return emu_is_wgmma(in) || in->code == INSN_wgmma_fence || in->code == INSN_wgmma_commit ||

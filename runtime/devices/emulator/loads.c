@@ -4,16 +4,17 @@
  *
  *     ld.shared.f32 %f1, [s];
  *     bar.sync 0;                         the barrier does not wait for %f1
- *     mbarrier.arrive [empty];            another warp waits for this, and copies to s by cp.async.bulk: a race
+ *     mbarrier.arrive [empty];            another warp waits for it, and copies to s by cp.async.bulk: a race
  *     st.shared.f32 [t], %f1;             needs %f1, but comes after the arrival
  *
  * A load is asynchronous in the hardware: its warp waits for the data only where an instruction needs them. A
  * barrier or an arrival at an mbarrier orders the load before later accesses by threads, but a bulk copy is
  * not an access by a thread (an H200 shows this race). The assembler may move arithmetic across a barrier,
- * but not memory accesses. So the data of a load have certainly arrived at a memory fence or proxy fence, and
- * at an instruction that is not pure arithmetic and that uses the data or a value computed from them. At this
- * point, the emulator records the load's read of the memory a second time. A bulk copy before this point is
- * reported. All of this is done only for loads of bytes that a bulk copy has written. */
+ * but not memory accesses. Therefore, the data of a load have certainly arrived in two cases: at a memory
+ * fence or proxy fence, and at an instruction that uses the data, or a value computed from them, and that is
+ * not pure arithmetic. The emulator reports a bulk copy that overwrites the bytes before the data have
+ * arrived. When they have arrived, it records the load's read of the memory a second time. It does so only
+ * for loads of bytes that a bulk copy has written. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ void emu_loads_watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     w->load_now = -1;
     if (!w->loading)
         return;
-    const bool adds = emu_wgmma_adds(in); /* the wgmma also reads the old values of its results */
+    const bool adds = emu_wgmma_adds(in); /* a wgmma that adds also reads the old values of its results */
     uint32_t from = in->guard >= 0 ? w->carried[in->guard] : 0;
     for (int k = adds ? 0 : in->ndefs; on && k < in->nopnds; k++)
         from |= in->opnds[k].reg >= 0 ? w->carried[in->opnds[k].reg] : 0;
@@ -56,8 +57,8 @@ void emu_loads_watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
             w->carried[in->opnds[k].reg] = from | (in->guard >= 0 ? w->carried[in->opnds[k].reg] : 0);
 }
 
-/* Returns the entry of w->loads for the warp's current instruction. If the instruction has no entry yet,
- * takes a free one. If none is free, takes entry 0; the data of the load in this entry then count as
+/* Returns the entry of w->loads for the warp's current instruction. If the instruction has no entry yet, uses
+ * a free entry. If no entry is free, uses entry 0, and the data of the load that entry 0 describes count as
  * arrived. */
 static struct emu_load *current(struct emu_warp *w, const struct emu_insn *in)
 {

@@ -84,11 +84,11 @@ struct emu_insn {
     bool guard_not, joins; /* joins: lanes may reconverge here, because the instruction follows a branch or is a branch
                             * target */
     bool has_address;      /* opnds[address] is an address */
-    bool follows;          /* a global address may be computed from the instruction's result (overflow.c) */
+    bool follows;          /* a global address may depend on the instruction's result (overflow.c) */
     uint8_t dropped;       /* enum emu_dropped */
     uint8_t address;
     int guard;             /* the number of the guard's predicate register; -1: no guard */
-    uint16_t number;       /* the number in place of `#` in the row's mnemonic (insns.h) */
+    uint16_t number;       /* the number that the instruction has in place of `#` in its row of insns.h */
     struct emu_opnd *opnds;
     int target;            /* for bra: the index of an instruction; for ld.param: the index of a parameter */
     emu_run *run;          /* NULL: exec.c executes the instruction (control flow, and instructions that may wait) */
@@ -98,8 +98,8 @@ struct emu_insn {
     const char *text;      /* the instruction's text, for reports */
 };
 
-/* How the text marks an unused result: DROPPED_operand is `_` in place of the first operand, and
- * DROPPED_first is `_|` before the first operand. */
+/* How the PTX text marks an unused result. DROPPED_operand: `_` stands in place of the first operand.
+ * DROPPED_first: `_|` stands before the first operand. */
 enum emu_dropped { DROPPED_none, DROPPED_operand, DROPPED_first };
 
 struct emu_register {
@@ -108,8 +108,8 @@ struct emu_register {
     size_t at; /* byte offset in a warp's values */
 };
 
-/* A variable in shared memory, in code that may run in clusters. Its address depends on the rank of the CTA,
- * so each warp has the address in register `reg`. `address` is the address without the rank. */
+/* A variable in shared memory, in code that may run in clusters. Its address contains the rank of the CTA, so
+ * the address is in register `reg` of each warp. `address` is the address without the rank. */
 struct emu_symbol {
     int reg, address;
 };
@@ -137,8 +137,8 @@ struct emu_code {
     int max_registers;             /* .maxnreg; 0: none */
     int min_ctas;                  /* .minnctapersm; 0: none */
     const char *target;
-    /* a lower bound of the number of live registers before each instruction; NULL: the code has no
-     * setmaxnreg */
+    /* live[i]: a lower bound of the number of live registers of a thread before instruction i; NULL: the code
+     * has no setmaxnreg */
     const uint16_t *live;
     VEC(const char *) files;       /* the source files to which .loc refers */
 };
@@ -159,7 +159,8 @@ const struct emu_code *emulator_load(struct arena *a, const char *ptx, size_t by
 enum emu_form { WRITTEN_register, WRITTEN_special, WRITTEN_constant, WRITTEN_variable, WRITTEN_name };
 enum { EMU_DECIMAL = -1 };
 struct emu_written {
-    struct emu_opnd o; /* o.offset has the bits of a constant until the type that the instruction requires is known */
+    struct emu_opnd o; /* for a constant, o.offset has its bits until load.c knows the type that the
+                        * instruction requires */
     uint8_t form;
     bool in_braces, in_brackets;
     uint8_t type;      /* the declared type of a register, enum ptype */
@@ -180,12 +181,12 @@ bool emu_check_operands(const struct emu_insn *in, struct emu_written *w, char *
 bool emu_words_fit(int code, const char *s, const char *end);
 
 /* -- decode.c -- */
-/* Sets in->run and in->compute, unless exec.c itself executes the instruction. Returns false if the emulator does not
- * support the instruction. */
+/* Sets in->run, and for a computation also in->compute. Sets neither if exec.c executes the instruction
+ * itself. Returns false if the emulator does not support the instruction. */
 bool emu_decode(struct emu_insn *in);
 
-/* A row of a table of functions. `key` is an instruction or a modifier. emu_find returns the function of the
- * row with the given key and type; NULL if there is none. */
+/* A row of a table of functions. `key` is an instruction (enum insn_code) or a modifier (enum mod). emu_find
+ * returns the function of the row with the given key and type, or NULL if no row has them. */
 struct emu_row {
     uint8_t key, type;
     emu_compute *compute;
@@ -198,7 +199,7 @@ emu_compute *emu_arith(const struct emu_insn *in);
 emu_compute *emu_compare(const struct emu_insn *in);
 emu_compute *emu_float(const struct emu_insn *in);
 emu_compute *emu_convert(const struct emu_insn *in);
-/* These functions convert between 8-bit or 16-bit floats and double (convert.c). */
+/* The following functions convert between 8-bit or 16-bit floats and double (convert.c). */
 double emu_half_value(enum ptype t, uint16_t bits) __attribute__((pure));
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x);
 double emu_small_value(enum ptype pair, uint8_t bits); /* the value of one float of an fp8 pair */
@@ -227,7 +228,8 @@ struct emu_launch {
     const struct cpu_buffer *buffers;
     int nbuffers;
     int shared_bytes; /* the size of dynamic shared memory */
-    /* the number of programs that each CTA runs, each by one warp; 0: a CTA runs one program, by all its warps */
+    /* the number of programs that each CTA runs, one in each warp; 0: a CTA runs one program, in all its
+     * warps */
     int packs;
     bool turned;      /* consecutive CTAs run programs that are consecutive along axis 1, not axis 0 */
     bool pairs;       /* clusters have two CTAs along x, unless the code declares more along x */
@@ -236,7 +238,8 @@ struct emu_launch {
     uint64_t seed;    /* determines the order of asynchronous operations */
     struct emu_tally *tallies; /* receives the costs of each instruction; NULL: counting is off */
     long long sample; /* the number of evenly spaced CTAs to run, rounded up to whole clusters; 0: all */
-    struct race *race;  /* detects races between programs, on one thread; NULL: races are not checked */
+    struct race *race;  /* the race detector, with which the launch runs on one thread; NULL: races are not
+                         * checked */
     bool has_undefined; /* a buffer has bytes that were never written */
     const struct memory *mem;
     struct budget *budget; /* limits the time and the number of steps; a step is one instruction of a warp; NULL: no limits */
@@ -245,12 +248,12 @@ struct emu_launch {
     void *write_ctx;
     struct emu_report report;
 };
-/* Returns the number of CTAs in a cluster of a launch whose field `pairs` has the given value. */
+/* Returns the number of CTAs in a cluster. `pairs` is the launch's field of this name. */
 int emulator_cluster_ctas(const struct emu_code *code, bool pairs);
 /* Runs a launch. After an error, stores the error in l->report and returns false. */
 bool emulator_run(const struct emu_code *code, struct emu_launch *l);
 
-/* An event for which lanes wait: the number of a barrier of the CTA, 0 to 15, or one of these constants. */
+/* An event for which lanes wait: the number of a barrier of the CTA (0 to 15), or a constant WAIT_*. */
 enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_warpgroup, WAIT_cluster, WAIT_mbarrier,
        WAIT_registers };
 
@@ -262,10 +265,11 @@ struct emu_group {
 };
 
 /* The shadow of a byte of shared memory records the accesses to the byte. Several clusters run one after the
- * other in the same memory, and their times (order.c) increase. A cluster therefore ignores the accesses that
- * earlier clusters have made, and begin_cluster clears the shadows only before the times could overflow. A
- * shadow holds READERS reads. If there are more reads that are not ordered before the newest read, the shadow
- * keeps the oldest read, the newest read, and some of the others. */
+ * other in the same memory, and the times of accesses (order.c) increase from cluster to cluster. A cluster
+ * can therefore recognize and ignore the accesses of earlier clusters, and begin_cluster clears the shadows
+ * only before the times could overflow. A shadow holds READERS reads. A read that is ordered before the
+ * newest read is not needed any more. If more than READERS reads are needed, the shadow keeps the oldest, the
+ * newest, and some of the others. */
 enum { READERS = 3, COPY_generic = 1, COPY_async = 2 };
 struct emu_shadow {
     uint32_t written, read[READERS]; /* times of the accesses; 0: none */
@@ -286,18 +290,20 @@ enum { GROUPS_KNOWN = 32 };
 /* A barrier of a CTA (bar.sync, bar.arrive). */
 struct emu_barrier {
     int arrived, expected; /* numbers of threads; expected is 0 until the first arrival */
-    uint32_t *seen;        /* for each actor (order.c): the time up to which the arrived threads have published the
-                            * actor's accesses (emu_publish) */
+    uint32_t *seen;        /* a vector clock (order.c), to which each arriving warp publishes its accesses
+                            * (emu_publish) */
 };
 
-/* A copy or an arrival that emu_check_end checks. */
+/* A copy or an arrival. At the end of a cluster, emu_check_end checks that a warp of the CTA has waited for
+ * it. */
 struct emu_event {
     uint32_t time; /* the time of the event; 0: it never happened */
     struct emu_warp *w;
     const struct emu_insn *in;
 };
 
-/* The last completed wait of a warp at an mbarrier. */
+/* The last completed wait of a warp at an mbarrier: the number of the phase for which the warp waited, and
+ * the time at which the wait ended. */
 struct emu_ask {
     uint32_t phase, time;
     const struct emu_insn *in; /* the wait instruction; NULL: there was no wait */
@@ -307,16 +313,16 @@ struct emu_ask {
 enum { MBARRIERS_MOST = 64 };
 struct emu_mbarrier {
     int at; /* the mbarrier's offset in shared memory */
-    bool live, fenced; /* live: the mbarrier is initialized; fenced: the initialization is visible to copies and other
-                        * CTAs */
+    bool live, fenced; /* live: the mbarrier is initialized; fenced: its initialization is visible to copies
+                        * and to other CTAs */
     int count, pending;
     /* the number of expected bytes that have not arrived; negative if bytes arrived before expect_tx */
     int64_t bytes;
     uint32_t phase;
-    uint32_t landed;        /* the latest of the issue times of the copies whose bytes have arrived */
+    uint32_t landed;        /* of the copies whose bytes have arrived, the latest time of issue */
     struct emu_event copy;  /* the last copy whose bytes arrived, in any phase */
-    /* for each actor: the time up to which arriving warps have published the actor's accesses, in this phase (coming)
-     * and in the previous phase (done) */
+    /* vector clocks (order.c) to which arriving warps publish their accesses: in this phase (coming), and in
+     * the previous phase (done) */
     uint32_t *coming, *done;
     struct emu_ask *asked;   /* the last completed wait of each warp of the CTA */
     struct emu_warp *maker; /* the warp that initialized the mbarrier */
@@ -340,8 +346,8 @@ struct emu_cta {
     struct emu_barrier barriers[BARRIERS];
     struct emu_mbarrier *mbarriers;
     int nmbarriers;
-    /* the registers that setmaxnreg has released and not acquired, as a sum over all warps of registers per
-     * thread */
+    /* the number of registers that setmaxnreg has released and that no warp has acquired again. This is the
+     * sum, over all warps, of a warp's registers per thread */
     int spare_registers;
     struct race_party party;
     struct emu_event *arrivals; /* for each actor of another CTA: the actor's last arrival at an mbarrier of this CTA */
@@ -356,14 +362,15 @@ struct emu_cluster {
     uint32_t time, began;  /* the current time, and the time at which the cluster began */
     bool may_release;      /* something has happened that may release waiting warps */
     uint64_t random;
-    /* for each actor: the time up to which warps that arrived at the cluster's barrier have published the actor's
-     * accesses, in this phase (coming) and in the previous phase (done) */
+    /* vector clocks to which warps that arrive at the cluster's barrier publish their accesses: in this phase
+     * (coming), and in the previous phase (done) */
     uint32_t *coming, *done;
     struct emu_op *ops;    /* pending asynchronous operations, in no particular order */
     int nops;
     uint32_t issued;       /* the number of operations issued since the cluster began */
-    struct emu_tally *tallies; /* the worker's tallies; NULL: counting is off */
-    int unasked;           /* the number of instructions until the next check of the budget */
+    struct emu_tally *tallies; /* the tallies of the thread that runs the cluster; NULL: counting is off */
+    int unasked;           /* the number of instructions that warps may execute until the next check of the
+                            * budget */
     struct emu_report report;
     jmp_buf fail;
 };
@@ -380,7 +387,7 @@ struct emu_load {
 struct emu_warp {
     struct emu_cta *cta;
     int index;
-    int actor;        /* the actor of the warp's own accesses */
+    int actor;        /* the number of the actor (order.c) for the warp's own accesses */
     /* the program to which the warp's accesses to global memory belong: the CTA's program, or own_party if programs
      * are packed */
     struct race_party *party, own_party;
@@ -390,21 +397,23 @@ struct emu_warp {
     struct emu_group waiting[LANES];
     int nwaiting;
     char *values;
-    uint32_t *defined;             /* defined[r]: the lanes of register r in which every bit is defined */
-    uint64_t (*undefined)[LANES];  /* undefined[r]: the undefined bits of the other lanes of r */
+    uint32_t *defined;             /* defined[r]: a mask of the lanes of register r in which every bit is
+                                    * defined */
+    uint64_t (*undefined)[LANES];  /* undefined[r]: the undefined bits of the lanes of r that are not in
+                                    * defined[r] */
     unsigned char *local, *local_undefined; /* local memory, lane by lane, and its undefined bits */
-    /* wrapped[r]: the lanes of register r whose 32-bit arithmetic overflowed; NULL: no address of the kernel depends
-     * on 32-bit arithmetic */
+    /* wrapped[r]: a mask of the lanes of register r whose value came from 32-bit arithmetic that overflowed;
+     * NULL: no address of the kernel depends on 32-bit arithmetic */
     uint32_t *wrapped;
-    int64_t (*exact)[LANES];       /* exact[r]: the exact results in the lanes wrapped[r] */
+    int64_t (*exact)[LANES];       /* exact[r]: the results without overflow, in the lanes wrapped[r] */
     const struct emu_insn *wrapping; /* the last instruction whose result overflowed */
     uint64_t scratch[4 * LANES];   /* the output of compute functions */
     /* the warp's vector clock: the accesses of actor a up to time seen[a] are ordered before the warp's next access */
     uint32_t *seen;
-    uint32_t *released;            /* the vector clock that the warp published at its last fence that is not a proxy
-                                    * fence */
+    uint32_t *released;            /* the warp's vector clock at its last fence, not counting proxy fences */
     uint32_t unfenced;             /* the lanes that have written shared memory since their last proxy fence */
-    int budget;                    /* the number of registers that setmaxnreg has set; 0: no setmaxnreg was executed */
+    int budget;                    /* the number of registers per thread that setmaxnreg has set; 0: the warp
+                                    * has executed no setmaxnreg */
     /* the lanes that have arrived at the cluster's barrier in this phase */
     uint32_t cluster_arrived;
     /* the lanes that have arrived in a phase that is complete, and have not waited for this phase yet */
@@ -416,16 +425,17 @@ struct emu_warp {
     const struct emu_insn *last_store;
     int mma_groups;                /* the number of committed groups of wgmma */
     uint32_t mma_times[GROUPS_KNOWN]; /* the commit times of the last groups of wgmma */
-    int mma_awaited;               /* the warp waits for the groups whose numbers are lower than this number; 0: the
-                                    * warp does not wait */
+    int mma_awaited;               /* the warp waits for the wgmma groups with numbers below mma_awaited; 0:
+                                    * the warp does not wait */
     /* flying[r] is 0 if no wgmma in flight uses register r; otherwise, it is 2 * (the wgmma's group + 1), plus 1 if r
      * belongs to the wgmma's D */
     uint32_t *flying;
     bool *fresh;                   /* fresh[r]: register r was written after the last wgmma.fence */
     struct emu_load *loads;        /* NULL: the kernel has no asynchronous operations */
-    uint32_t loading;              /* bit i: the data of loads[i] may not have arrived */
+    uint32_t loading;              /* bit i: the data of loads[i] may not have arrived yet */
     uint32_t *carried;             /* bit i of carried[r]: register r is computed from the data of loads[i] */
-    int load_now;                  /* the number of the load that the current instruction executes; -1: none */
+    int load_now;                  /* the index in `loads` of the load that the current instruction executes;
+                                    * -1: it executes none */
     int copy_groups;               /* the number of committed groups of cp.async */
     uint32_t copy_times[GROUPS_KNOWN]; /* the commit times of the last groups of cp.async */
 };
@@ -461,25 +471,27 @@ static inline int emu_first_lane(uint32_t lanes)
 }
 
 /* -- exec.c -- */
-/* Puts the lanes `mask` into a waiting group. They continue at `pc` after the event `waits` (WAIT_nothing: at
- * any time). */
+/* Puts the lanes `mask` into a waiting group, which continues at `pc` after the event `waits` (WAIT_nothing:
+ * at any time). */
 void emu_park(struct emu_warp *w, int pc, uint32_t mask, int waits);
 
 /* -- barrier.c -- */
-/* Executes an instruction at which the lanes `on` may have to wait, and parks each lane (emu_park) at the pc at which
- * it continues. */
+/* Executes an instruction at which the lanes `on` may have to wait, and puts each lane into a waiting group
+ * (emu_park). */
 void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* Ends the waits whose events have happened. Returns false if no warp can continue. */
+/* Ends the waits whose events have happened. If c->may_release is set, also ends the waits for mbarriers and
+ * for registers, so that their instructions check again. Returns false if no warp can continue. */
 bool emu_release(struct emu_cluster *c);
 /* Ends the launch with a report of a deadlock. */
 _Noreturn void emu_deadlock(struct emu_cluster *c);
 
 /* -- order.c -- */
-/* The kinds of actors that access shared memory. A warp's asynchronous copies are actors of their own: their accesses
- * are not ordered before the warp's next access until the warp has waited for them. */
+/* The kinds of actors that access shared memory. A warp's asynchronous copies are actors of their own,
+ * because their accesses are ordered before the warp's next access only after the warp has waited for
+ * them. */
 enum emu_actor {
     ACTOR_warp,
-    ACTOR_fenced,  /* not an actor: this entry of a vector clock is the time of the warp's last proxy fence */
+    ACTOR_fenced,  /* not an actor; its entry in a vector clock is the time of the warp's last proxy fence */
     ACTOR_copies,  /* the warp's cp.async */
     ACTOR_stores,  /* the warp's bulk stores, which read shared memory */
     /* the reads of shared memory by a warpgroup's wgmmas; the time of a read is the cluster's start time plus the
@@ -509,7 +521,7 @@ void emu_join(const struct emu_cluster *c, uint32_t *seen, const uint32_t *other
 emu_run emu_run_cp_async, emu_run_cp_commit, emu_run_cp_wait, emu_run_cp_arrive;
 bool emu_decode_cp_async(struct emu_insn *in);
 /* Adds an asynchronous operation to the pending operations. The caller sets the operation's member `finish`,
- * which performs it later. */
+ * a function that performs the operation later. */
 struct emu_op *emu_begin_op(struct emu_warp *w, const struct emu_insn *in, int lane);
 /* Removes c->ops[number] from the pending operations, and performs it. */
 void emu_finish_op(struct emu_cluster *c, int number);
@@ -517,8 +529,8 @@ void emu_finish_op(struct emu_cluster *c, int number);
 struct emu_copy {
     unsigned char *to;
     const unsigned char *from;
-    /* bytes: the size of the copy; taken: the number of bytes that are read; zeros are written to the other
-     * bytes */
+    /* bytes: the number of bytes that are written; taken: the number of bytes that are read. The written
+     * bytes after these are zeros */
     uint8_t bytes, taken;
 };
 struct emu_op {
@@ -526,7 +538,8 @@ struct emu_op {
     struct emu_warp *w;
     const struct emu_insn *in;
     int lane, group;
-    uint32_t time, number; /* the time of issue, and the number of operations that the cluster issued before this one */
+    uint32_t time, number; /* the time of issue, and the number of operations that the cluster has issued
+                            * before */
     int ncopies;
     union {
         struct emu_copy copies[LANES];
@@ -554,23 +567,23 @@ uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint3
  * initialization. */
 struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address,
                                      bool remote, struct emu_cta **cta);
-/* Tells the mbarrier of a bulk load that the bytes of the load have arrived. */
+/* Tells the mbarrier of the bulk load `copy` that the bytes of the load have arrived. */
 void emu_mbarrier_land(const struct emu_op *copy);
-/* Performs n arrivals that publish the accesses of `actor` up to `time`, and no others. */
+/* Performs n arrivals, which publish only the accesses of `actor` up to `time`. */
 void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n,
                              int actor, uint32_t time);
 /* Returns the mbarrier at the instruction's address operand. */
 struct emu_mbarrier *emu_mbarrier_of(struct emu_warp *w, const struct emu_insn *in, int lane);
-/* Group g waits for an mbarrier. Writes a description of this wait to `text`. If all arrivals are complete,
- * but the number of expected bytes is wrong, fails with a report at the expect_tx instead. */
+/* Describes in `text` the wait of the group g of lanes for an mbarrier. If all arrivals are complete, but the
+ * number of expected bytes is wrong, fails with a report at the expect_tx instead. */
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes);
 
 /* -- tma.c -- */
 emu_run emu_run_tma_load, emu_run_tma_store, emu_run_bulk_load, emu_run_bulk_commit, emu_run_bulk_wait,
     emu_run_bulk_prefetch, emu_run_nothing;
 bool emu_decode_bulk(struct emu_insn *in);
-/* Called at the end of a cluster: performs the pending operations, and fails with a report if no warp has
- * waited for an operation for which a warp must wait (tma.c). */
+/* Called at the end of a cluster: performs the pending operations. Some operations require that a warp waits
+ * for them (tma.c). Fails with a report if no warp has waited for such an operation. */
 void emu_check_end(struct emu_cluster *c);
 
 /* -- sums.c -- */
@@ -590,8 +603,8 @@ void emu_sum(struct emu_dot *m);
 
 /* -- wgmma.c -- */
 bool emu_is_wgmma(const struct emu_insn *in) __attribute__((pure));
-/* Returns whether the instruction is a wgmma that may add to D. The predicate scale-d may still disable the addition
- * at run time. */
+/* Returns whether the instruction is a wgmma that may add to D, that is, whose operand scale-d is not the
+ * constant false. A register as scale-d may still disable the addition at run time. */
 bool emu_wgmma_adds(const struct emu_insn *in) __attribute__((pure));
 bool emu_decode_wgmma(struct emu_insn *in);
 /* Returns the number of multiplications and additions of one warp in a wgmma; 0 if the instruction is not a
@@ -603,8 +616,8 @@ int emu_first_registers(const struct emu_code *c); /* the registers per thread b
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Executes wgmma.wait_group n, which waits for all groups except the last n. */
 void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* Fails with a report if the instruction is not a wgmma, and writes a register that a wgmma in flight uses,
- * or reads one that a wgmma in flight writes. */
+/* Checks the registers of an instruction that is not a wgmma. Fails with a report if the instruction writes a
+ * register that a wgmma in flight uses, or reads a register that a wgmma in flight writes. */
 void emu_wgmma_watch(struct emu_warp *w, const struct emu_insn *in);
 
 /* -- async.c again -- */
@@ -645,8 +658,8 @@ void emu_addresses(struct emu_warp *w, const struct emu_insn *in, const struct e
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
 
 /* -- global.c -- */
-/* Tells race.c that a program begins: the warp's own program if programs are packed; otherwise, the CTA's
- * program, when the CTA's first warp begins. */
+/* Called when a warp begins. Tells race.c that a program begins: if programs are packed, the warp's own
+ * program; otherwise, if w is the CTA's first warp, the CTA's program. */
 void emu_begin_party(struct emu_warp *w);
 /* These functions record an acquire or a release by the warp's program (race.c). */
 void emu_acquire(struct emu_warp *w);
@@ -684,12 +697,12 @@ void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, u
  * the address selects, and returns the offset of the range in the shared memory of this CTA. */
 int emu_shared_range(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes, int align,
                      struct emu_cta **cta);
-/* Checks that a write to the shared memory of CTA c is not a race, and records the write. `actor`, a copy
- * that w has issued, writes. */
+/* Checks that a copy that w has issued may write to the shared memory of CTA c without a race, and records
+ * the write as an access of `actor`. */
 void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
                       int actor);
-/* Checks that a read of the shared memory of CTA c at `time` is not a race, and records the read. `actor`, a
- * bulk store or wgmma that w has issued, reads. Returns true if some of the bytes are undefined. */
+/* Checks that a bulk store or wgmma that w has issued may read the shared memory of CTA c at `time` without a
+ * race, and records the read as an access of `actor`. Returns true if some of the bytes are undefined. */
 bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
                      int actor, uint32_t time);
 /* Checks that the initialization of the mbarrier at offset `at` of CTA c is visible to w, which uses the
@@ -699,37 +712,40 @@ void emu_shared_need_seen(struct emu_warp *w, const struct emu_insn *in, int lan
  * detect races. Returns a pointer to the memory. */
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
 
-/* Records once more that an earlier load of the warp reads shared memory, now at the current time. `line` is
- * the load's line of the PTX. */
+/* Records a second time that an earlier load of the warp has read shared memory, now with the current time.
+ * `line` is the load's line of the PTX. */
 void emu_shared_read_again(struct emu_warp *w, int at, int bytes, int line);
 
 /* -- loads.c -- */
 size_t emu_loads_bytes(void); /* the size in bytes of emu_warp.loads */
-/* Called before each instruction. Finds the loads whose data must have arrived, because `in` uses them.
- * Records which registers `in` computes from the data of the other loads. */
+/* Called before each instruction. If the operands of `in` contain the data of loads, or values computed from
+ * the data, there are two cases. If `in` is pure arithmetic, its results are recorded as computed from the
+ * data. Otherwise, the data are recorded as arrived. */
 void emu_loads_watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Records that `in`, the current instruction, loads bytes that a bulk copy has written. `at` is their offset
  * in the shared memory of the CTA. */
 void emu_loads_note(struct emu_warp *w, const struct emu_insn *in, int at, int bytes);
 /* Records that the data of some loads of the warp have arrived. Bit i of `loads` stands for w->loads[i]. */
 void emu_loads_arrive(struct emu_warp *w, uint32_t loads);
-/* A bulk copy that w has issued overwrites bytes of CTA c. Fails with a report if a load of CTA c reads some
- * of these bytes, and its data may not have arrived. */
+/* Checks a bulk copy, issued by w, that overwrites bytes of CTA c. Fails with a report if a load of CTA c
+ * reads some of these bytes, and the data of the load may not have arrived yet. */
 void emu_loads_check(struct emu_warp *w, const struct emu_insn *in, int lane, const struct emu_cta *c, int at,
                      int bytes);
 
 /* -- overflow.c -- */
 /* Sets `follows` of the code and of its instructions. */
 void emu_find_addresses(struct arena *a, struct emu_code *code);
-/* Called before an instruction with `follows` is executed: finds the lanes in which the result overflows. */
+/* Called before an instruction with `follows` is executed: finds the lanes in which the result is wrong
+ * because 32-bit arithmetic has overflowed. */
 void emu_follow(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Fails with a report if operand o, an address, was computed from 32-bit arithmetic that overflowed in one of the lanes
  * `on`. */
 void emu_need_fit(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on);
 
 /* -- live.c -- */
-/* Returns an array, allocated in `a`: the number of live 32-bit registers of a thread before each
- * instruction. If `surely` is true, does not count registers that have the same value in all lanes. */
+/* Returns an array, allocated in `a`, that contains for each instruction the number of 32-bit registers of a
+ * thread that are live before the instruction. If `surely` is true, does not count registers that have the
+ * same value in all lanes. */
 uint16_t *emu_live_registers(struct arena *a, const struct emu_code *code, bool surely);
 
 /* -- counts.c -- */

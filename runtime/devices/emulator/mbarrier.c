@@ -9,10 +9,10 @@
  *     a copy of 64 bytes completes             0                   0      phase 0 is complete
  *     phase 1 begins                           2                   0
  *
- * A wait for parity q ends when the current phase has the other parity: the phase of parity q has then
- * completed. All accesses that the arriving warps had made or seen, and the copies whose bytes the mbarrier
- * counted, are then visible to the waiting warp. Whenever a phase completes, the emulator checks all blocked
- * waits again. */
+ * A phase has the parity of its number. A wait for parity q ends when the parity of the current phase is not
+ * q, because the last phase with parity q is then complete. The waiting warp then sees all accesses that the
+ * arriving warps had made or seen, and the copies whose bytes the mbarrier has counted. Whenever a phase
+ * completes, the emulator checks all blocked waits again. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -97,9 +97,9 @@ void emu_run_mbarrier_init(struct emu_warp *w, const struct emu_insn *in, uint32
 
 /* -- phases -- */
 
-/* Called when a phase completes. Checks that each warp's wait for the previous phase is ordered before one of
- * this phase's arrivals. Without this order, the wait could begin only after this phase has completed. The
- * parity would then have its old value again, so the wait would not end. */
+/* Called when a phase completes. Checks that each warp that has waited for the previous phase did so before
+ * an arrival of this phase (in the order of order.c). Without this order, the wait could also begin after
+ * this phase has completed. The parity would then have its old value again, so the wait would not end. */
 static void check_asked(struct emu_cta *c, const struct emu_mbarrier *m)
 {
     for (int i = 0; i < c->nwarps; i++) {
@@ -222,7 +222,7 @@ uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint3
             continue;
         emu_see(w, m->done);
         if (in->code !=
-            INSN_mbarrier_test_wait) /* a test_wait does not block, so it is not recorded as a wait */
+            INSN_mbarrier_test_wait) /* test_wait does not block, so it is not recorded as a wait */
             m->asked[w->index] = (struct emu_ask){m->phase - 1, w->cta->cluster->time, in};
         ready |= UINT32_C(1) << lane;
     }
@@ -254,10 +254,10 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 /* -- fences -- */
 
 /* Executes fences. A proxy fence takes effect when every lane that has written shared memory has executed a proxy
- * fence. When any lane executes a proxy fence or fence.mbarrier_init, the mbarriers that the warp has initialized
- * become visible to copies and other CTAs. A proxy fence has no release semantics: on an H200, a warp made
- * remote arrivals, then a proxy fence, then a relaxed arrival at the cluster's barrier, and another CTA saw
- * the relaxed arrival before the remote arrivals. */
+ * fence. As soon as one lane executes a proxy fence or fence.mbarrier_init, the mbarriers that the warp has
+ * initialized are visible to copies and other CTAs. A proxy fence has no release semantics: on an H200, a
+ * warp made remote arrivals, then a proxy fence, then a relaxed arrival at the cluster's barrier, and another
+ * CTA saw the relaxed arrival before the remote arrivals. */
 void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cta *c = w->cta;

@@ -16,9 +16,9 @@ struct spaces {
     uint32_t shared, local;
 };
 
-/* Determines the state space of each lane's access. If the instruction has no state space, the addresses are generic:
- * the window that contains an address determines its state space, and the base of the window is subtracted from the
- * address (PTX ISA, "Generic Addressing"). */
+/* Determines the state space of each lane's access. If the instruction names no state space, the addresses
+ * are generic: the window that contains an address determines its state space, and at[lane] becomes the
+ * offset in the window (PTX ISA, "Generic Addressing"). */
 static struct spaces spaces_of(const struct emu_insn *in, uint32_t on, uint64_t *at)
 {
     struct spaces s = {emu_has_mod(in, MOD_shared) ? on : 0, emu_has_mod(in, MOD_local) ? on : 0};
@@ -55,8 +55,9 @@ static const char *buffer_name(const struct cpu_buffer *b)
     return b->name ? b->name : "a tensor";
 }
 
-/* An address behind the end of a buffer is reported as an offset in the buffer, unless its distance from the
- * end exceeds both NEAR_BYTES and the buffer's size. */
+/* An address beyond the end of a buffer is reported as an offset in the buffer, unless its distance from the
+ * end exceeds both NEAR_BYTES and the buffer's size. If the next buffer is nearer, the address is reported as
+ * a distance from the next buffer. */
 enum { NEAR_BYTES = 1 << 20 };
 
 static _Noreturn void out_of_bounds(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at,
@@ -88,7 +89,8 @@ static void check_aligned(struct emu_warp *w, const struct emu_insn *in, int lan
         emu_fail(w, in, lane, ERR_misaligned, "address 0x%" PRIx64 " is no multiple of %d", at, bytes);
 }
 
-/* Fast path: if the lowest and the highest address are in the same buffer, then all addresses are. */
+/* First tries a fast path: if the lowest and the highest accessed address are in one buffer, then all
+ * addresses are in this buffer. */
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                       int bytes)
 {
@@ -176,7 +178,8 @@ static uint64_t extended(const struct emu_insn *in, uint64_t x)
         }                                                                                                    \
     } while (0)
 
-/* Loads element k of each active lane's vector from global memory. The register must be as wide as the element. */
+/* Loads element k of the vectors of the lanes `on` from global memory. The register must be as wide as the
+ * element. */
 static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                          int k)
 {
@@ -189,8 +192,8 @@ static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t
     w->defined[in->opnds[k].reg] |= on;
 }
 
-/* Loads one lane's vector from any state space, together with the masks of its undefined bits. The registers
- * may be wider than the elements. */
+/* Loads one lane's vector from any state space, together with the masks of its undefined bits. A register may
+ * be wider than the element that it receives. */
 static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, struct spaces s)
 {
     int bytes = access_bytes(in), n = access_count(in);
@@ -214,8 +217,8 @@ static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, u
     }
 }
 
-/* Checks the lanes' reads for races. A volatile, acquire or relaxed load does not race. Such a load counts as an
- * acquire (race.c), like an atomic. */
+/* Checks the lanes' reads for races. A volatile, acquire or relaxed load does not race, and counts as an
+ * acquire (race.c). */
 static void check_reads(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                         int bytes)
 {
@@ -341,8 +344,8 @@ static enum mod combining(const struct emu_insn *in)
     return m;
 }
 
-/* Adds two floats with the function of float.c that computes `add` for 32 lanes. The floats are passed in
- * lane 0. */
+/* Adds two floats with the function that computes `add` for 32 lanes (float.c), of which only lane 0 is
+ * used. */
 static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
 {
     uint64_t a[LANES] = {x}, b[LANES] = {y}, d[LANES];
@@ -351,8 +354,8 @@ static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
     return d[0] & ~UINT64_C(0) >> (64 - ptype_info[t].bits);
 }
 
-/* Replaces the bits x of a subnormal f32 by zero if the atomic is an addition in global memory (PTX ISA,
- * "atom"). Returns all other bits unchanged. */
+/* Called for an operand or the result x of an addition. Returns x, except that an f32 addition with .global
+ * replaces a subnormal number by 0 of the same sign (PTX ISA, "atom"). */
 static uint64_t flushed(const struct emu_insn *in, uint64_t x)
 {
     bool flushes = in->type == PT_f32 && emu_has_mod(in, MOD_global);
@@ -383,8 +386,8 @@ static uint64_t combine(const struct emu_insn *in, uint64_t old, uint64_t x, uin
     }
 }
 
-/* Performs the atomic at p in a compare-and-swap loop of the host, and returns the old value. x and y are the
- * instruction's operands; only cas has y. */
+/* Performs the atomic at p by a compare-and-swap loop on this CPU, and returns the old value. x and y are the
+ * instruction's operands; only cas has an operand y. */
 static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x, uint64_t y)
 {
     switch (access_bytes(in)) {

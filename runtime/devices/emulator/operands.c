@@ -7,7 +7,7 @@
  *
  * A bits type, such as b32, agrees with every type of its size. A signed integer type agrees with the unsigned type of
  * the same size. Every other type agrees only with itself. The check may reject code that an assembler
- * accepts, but such code is certainly wrong: an example is a predicate in a vector of words. */
+ * accepts, for example a predicate in a vector of words, but such code is certainly wrong. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <stdio.h>
@@ -50,8 +50,8 @@ static enum ptype wide_type(enum ptype t)
                          : PT_none;
 }
 
-/* Returns the type of the operands that the word x of the row's operand description describes; PT_none if no
- * type is required. */
+/* The row describes the operands of its instruction by words such as `a` or `b:u32`. Returns the type that
+ * the operands of word x must have; PT_none if any type is allowed. */
 static enum ptype type_of(const struct emu_insn *in, const struct insn_word *x)
 {
     enum insn_result result = insn_info[in->code].result;
@@ -75,8 +75,8 @@ static int register_bits(enum ptype t)
     return class_info[ptype_info[t].cls].bits;
 }
 
-/* Returns whether a register may be wider than the instruction's type. This is true for loads and stores without a
- * vector, and for conversions, except conversions from or to bf16, and to f16x2. */
+/* Returns whether a register may be wider than the instruction's type. This is allowed for loads and stores
+ * without a vector, and for cvt with one source, but not for a cvt from or to bf16, or to f16x2. */
 static bool may_be_wider(const struct emu_insn *in)
 {
     bool moves = in->code == INSN_ld || in->code == INSN_st || in->code == INSN_ld_param;
@@ -128,9 +128,9 @@ static bool check_register(const struct emu_insn *in, enum ptype want, const str
                     ptype_info[want].word);
 }
 
-/* Checks a constant for an operand of type `want`. For an integer type, the constant must not have a decimal
- * point. For a float type, it must have a decimal point, or be the bits of a float of this type (0f or 0d).
- * PTX has no constants of 16-bit float types. */
+/* Checks a constant for an operand of type `want`. An integer type requires an integer, and a float type
+ * requires a number with a decimal point, or the bits of a float of this type (0f or 0d). A bits type accepts
+ * an integer, or the bits of a float of its size. PTX has no constants of 16-bit float types. */
 static bool check_constant(enum ptype want, const struct emu_written *w, const struct complaint *c)
 {
     enum sort sort = sort_of(want);
@@ -175,9 +175,9 @@ static bool check_address(const struct emu_insn *in, const struct insn_word *x, 
     return fits || complain(c, "an address in a register of %s", ptype_info[w->type].word);
 }
 
-/* Returns whether the operand is the name of a variable or parameter, and the instruction accepts such a name for its
- * address. `cvta.to` accepts no name. For `cvta`, the variable must be in the instruction's state space; for `mapa`,
- * it must be in shared memory. */
+/* Returns whether the operand is the name of a variable or parameter, and the instruction accepts this name
+ * as an address. `cvta.to` accepts no name. `cvta` accepts a name in the instruction's state space, and
+ * `mapa` a variable in shared memory. */
 static bool names_place(const struct emu_insn *in, const struct emu_written *w)
 {
     enum mod space = w->form == WRITTEN_name ? MOD_param : (enum mod)w->space;
@@ -206,7 +206,7 @@ static bool check_value(const struct emu_insn *in, const struct insn_word *x, co
                     x->kind == WORD_constant ? "constant" : "register", ptype_info[want].word);
 }
 
-/* Checks operand w. The word x may describe several operands; w is number `at` of these, from 0. */
+/* Checks operand w. The word x may describe several operands; `at` is the index of w among them. */
 static bool check_one(const struct emu_insn *in, const struct insn_word *x, int at, struct emu_written *w,
                       const struct complaint *c)
 {
@@ -275,9 +275,10 @@ static bool is_policy(const struct insn_word *x)
     return strncmp(x->name, "policy", 6) == 0;
 }
 
-/* Returns whether the instruction has the operand that the word x describes. A cache policy is present if the
- * instruction has the modifier for it. Any other optional operand is present if `left`, the number of remaining
- * operands, exceeds the number of policies that still follow. */
+/* Returns whether the instruction has the operand that the word x describes. An optional cache policy is
+ * present if the instruction has the modifier L2::cache_hint. Another optional operand is present if `left`,
+ * the number of operands that were not checked yet, is greater than the number of policies, which come
+ * last. */
 static bool is_there(const struct emu_insn *in, const struct insn_word *x, int left)
 {
     bool hint = emu_has_mod(in, MOD_l2_hint);

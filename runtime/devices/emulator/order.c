@@ -5,11 +5,12 @@
  *     warp 0: st.shared; arrive ──► barrier ──► warp 1: wait; ld.shared        ordered: sees warp 0's store
  *     warp 2:                                           ld.shared              not ordered: warp 2 did not wait
  *
- * A cluster has one logical clock. Each warp has a vector clock, `seen`, that contains, for every actor, the time up to
- * which the actor's accesses are ordered before the warp's next access. A warp that arrives at a barrier publishes its
- * vector clock and the current time: it merges them into the barrier's vector clock. A warp that waits at the barrier
- * merges the barrier's vector clock into its own. Two conflicting accesses race if neither is ordered before the other,
- * regardless of the order in which the emulator executed them.
+ * A cluster has one logical clock, whose time increases at events such as arrivals. Each warp has a vector
+ * clock, `seen`, that contains, for every actor, the time up to which the actor's accesses are ordered before
+ * the warp's next access. A warp that arrives at a barrier publishes its vector clock and the current time:
+ * it merges them into the barrier's vector clock. A warp that waits at the barrier merges the barrier's
+ * vector clock into its own. Two conflicting accesses race if neither is ordered before the other. The order
+ * in which the emulator happens to execute them does not matter.
  *
  * An actor is a source of accesses: a warp, the cp.asyncs of a warp, the bulk stores of a warp, the wgmmas of
  * a warpgroup, or the bulk loads that an mbarrier counts. A warp's copies and wgmmas are separate actors,

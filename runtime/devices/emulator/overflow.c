@@ -6,18 +6,19 @@
  *     @%p1 ld.global.b32 %r4, [%rd2];  an error if a lane with %p1 has a wrong address
  *
  * The loader marks the instructions whose results are used to compute a global address (emu_insn.follows).
- * From each address, it searches backwards through sums, products, shifts and signed widening. It stops at
- * other instructions, so hash functions, which overflow on purpose, cause no errors. At run time, a marked
- * instruction also computes the exact result of each lane whose 32-bit arithmetic overflows. */
+ * From each address, it searches backwards through sums, products, shifts, signed widening and copies. It
+ * stops at other instructions, so hash functions, which overflow on purpose, cause no errors. At run time,
+ * the emulator also computes the exact result of a marked instruction in each lane in which its 32-bit
+ * arithmetic overflows. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
 
-/* The kind of an instruction whose result is used to compute an address. */
+/* What an instruction computes, if an address is computed from its result. */
 enum kind {
-    MAKES_other,  /* any other instruction; the search stops there */
+    MAKES_other,  /* any other result; the search for instructions stops there */
     MAKES_narrow, /* 32-bit arithmetic; if it overflows, the emulator keeps the exact result */
-    MAKES_wide    /* signed widening or 64-bit arithmetic: the result is wrong if a source has overflowed */
+    MAKES_wide    /* signed widening or 64-bit arithmetic: the result is wrong if an operand has overflowed */
 };
 
 static enum kind kind_of(const struct emu_insn *in)
@@ -127,7 +128,7 @@ static int64_t exact(const struct emu_insn *in, int64_t x, int64_t y, int64_t z)
     }                                                                                                        \
     return bad == 0
 
-/* Fast path, for sources that have not overflowed: returns whether the results of all lanes fit into 32
+/* Fast path, for operands that have not overflowed: returns whether the results of all lanes fit into 32
  * bits. */
 static bool fits(const struct emu_insn *in, const int32_t *x, const int32_t *y, const int32_t *z)
 {

@@ -34,8 +34,8 @@ static uint64_t next_arg(struct printing *p, unsigned bytes)
     return bits;
 }
 
-/* Prints the argument of a conversion specifier such as `%3d`. s points after the percent sign. Returns a pointer to
- * the text after the specifier. */
+/* Prints the argument of a conversion specifier such as `%3d`. s points to the character after the percent
+ * sign. Returns a pointer to the text after the specifier. */
 static const char *put_conversion(struct printing *p, const char *s)
 {
     char piece[64];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* shared.c: accesses shared memory, and detects races by recording the accesses to each byte.
+/* shared.c: performs accesses to shared memory, and records the accesses to each byte to detect races.
  *
  *     warp 0: st.shared [64]        warp 1: ld.shared [64]       a race, unless a barrier separates them
  *
  * Two accesses by different actors (warps, asynchronous copies, wgmmas; order.c) race if they access the same byte, at
  * least one of them writes it, and the access that the emulator executes first is not ordered before the other (PTX
  * ISA, "Memory Consistency Model"). There are two exceptions. Atomics are not checked, because morally strong
- * accesses do not race. If a warp writes the value that the memory already has, this is no race, unless an
- * asynchronous copy wrote this value. */
+ * accesses (a term of the PTX ISA) do not race. A warp may also write the value that the memory already has,
+ * unless an asynchronous copy wrote this value. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -55,11 +55,12 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
              copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
-/* Records a read of a byte. Entry 0 holds the newest read, so the new read is stored there, and the old entry
- * 0 moves to entry `at`. `at` is the first entry that is no longer needed: its read is by the same actor as
- * the new read, or is ordered before the new read. If this is entry 0, nothing moves. If all entries are
- * needed, the moved read replaces the newest of the other reads, so the oldest read remains. A later write
- * that races with any read usually races with the oldest or the newest read. */
+/* Records a read of a byte. Entry 0 holds the newest read, so the new read is stored there, and the old
+ * contents of entry 0 move to entry `at`. `at` is the first entry whose read is no longer needed, because it
+ * is by the same actor as the new read, or is ordered before the new read. If `at` is 0, nothing moves. If
+ * all entries are needed, `at` is the entry with the newest read among entries 1 to READERS - 1, so the
+ * oldest read remains. A later write that races with any read usually races with the oldest or the newest
+ * read. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 1;
@@ -78,7 +79,8 @@ static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint
     s->read_line[0] = line;
 }
 
-/* Records a read by the warp at the current time, unless entry 0 already has this read. */
+/* Records a read by the warp at the current time. Does nothing if entry 0 already has a read by this warp at
+ * this time. */
 static void note_read(struct emu_warp *w, struct emu_shadow *s, int line)
 {
     uint32_t time = w->cta->cluster->time;
@@ -179,8 +181,8 @@ void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, s
     }
 }
 
-/* An asynchronous read must not only be ordered after an earlier write by a thread or cp.async: a proxy fence
- * must also separate the two (PTX ISA, "Proxies"). */
+/* An asynchronous read must be ordered after the last write. If a thread or a cp.async wrote, a proxy fence
+ * must also separate the write from the read (PTX ISA, "Proxies"). */
 bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at,
                      int bytes, int actor, uint32_t time)
 {

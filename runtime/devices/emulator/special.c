@@ -8,18 +8,19 @@
  *
  *     y = floor(c0 + c1 t + c2 square(t))
  *
- * y is in ulps (units in the last place) of a float from 1/2 to 1 (for ex2: from 1 to 2). For lg2, the unit does not
- * round the sum down to an integer. It keeps 36 fraction bits of the sum, adds the exponent, and then truncates to a
- * float. square(t) is the square of t without its partial products below 2^-15. The coefficients, the rounding
- * constants and the rule for square(t) were derived from the results of an H200 for all fractions (README.md,
- * "Approximate functions"). The functions give the same results as an H200 for all 2^32 arguments. */
+ * y is in ulps (units in the last place) of a float from 1/2 to 1 (for ex2 and sqrt: from 1 to 2). For lg2,
+ * the unit does not round the sum down to an integer. It keeps the sum with a precision of 2^-36, adds the
+ * exponent of the argument, and truncates the result to a float. square(t) is the square of t without those
+ * partial products that are below 2^-15. The coefficients, the rounding constants and the rule for square(t)
+ * were derived from the results of an H200 for all fractions (README.md, "Approximate functions"). The
+ * functions give the same results as an H200 for all 2^32 arguments. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The coefficients of a segment. c0 is in quarters of an ulp. c1 and c2 are magnitudes; struct unit_function has their
- * signs and factors. */
+/* The coefficients of a segment. c0 is in quarters of an ulp. c1 and c2 are magnitudes. The factors in struct
+ * unit_function determine their signs and units. */
 struct special_segment {
     uint32_t c0;
     uint16_t c1, c2;
@@ -169,9 +170,9 @@ static const struct special_segment lg2_segments[] = {
 };
 /* clang-format on */
 
-/* Returns the sum of those partial products of t * t that are at least 2^-15, in multiples of 2^-15. t is a
- * fraction of `bits` bits. Iteration i adds the products of the bit of weight 2^-i: its square, and twice its
- * products with the lower bits. */
+/* Returns, in multiples of 2^-15, the sum of those partial products of t * t that are at least 2^-15. t is a
+ * fraction of `bits` bits. Iteration i is for the bit of weight 2^-i: it adds the square of the bit, and
+ * twice the products of the bit with all lower bits. */
 static int64_t square(uint32_t t, int bits)
 {
     enum { KEPT = 15, ROWS = 7 };
@@ -183,8 +184,9 @@ static int64_t square(uint32_t t, int bits)
     return sum;
 }
 
-/* The parameters of one function of the special function unit. `bits` is the number of bits of t. c1_factor * c1 is in
- * ulps, and c2_factor * c2 in half ulps. `rounding`, in multiples of 2^-bits ulps, is added to the polynomial. */
+/* The parameters of one function of the special function unit. `bits` is the number of bits of t, the
+ * distance from the start of the segment. c1_factor * c1 is in ulps, and c2_factor * c2 in half ulps.
+ * `rounding` is a constant, in multiples of 2^-bits ulps, that is added to the polynomial. */
 struct unit_function {
     const struct special_segment *segments;
     int bits, c1_factor, c2_factor, rounding;
@@ -223,9 +225,9 @@ static uint32_t bits_of(float x)
 
 enum { MANTISSA = 23, BIAS = 127 };
 
-/* Returns 2^x. Truncates the magnitude of x to a fixed-point number with 23 fraction bits. If x is negative,
- * complements this number (~), as the GPU does, instead of negating it (-). If the 23 fraction bits are all 0, negates
- * it. */
+/* Returns 2^x. Truncates the magnitude of x to a fixed-point number with 23 fraction bits. For a negative x,
+ * the GPU then complements this number (~) if a fraction bit is 1, and negates it (-) if all fraction bits
+ * are 0; this function does the same. */
 static float ex2(float x)
 {
     const float far = 512;
@@ -245,8 +247,8 @@ float special_ex2_ftz(float x)
     return emu_flush(ex2(emu_flush(x)));
 }
 
-/* Returns 2^x. For x below -126, the special function unit gives 0, so ptxas compiles ex2.approx to code that computes
- * the square of 2^(x/2). */
+/* Returns 2^x. For x below -126, the special function unit returns 0. Therefore, ptxas compiles ex2.approx to
+ * code that, for such x, computes the square of 2^(x/2). */
 float special_ex2(float x)
 {
     if (!(x < -126))
@@ -266,8 +268,8 @@ float special_rcp_ftz(float x)
     return emu_flush(copysignf((float)ldexp((double)y, -exponent - MANTISSA - 1), x));
 }
 
-/* Returns the exponent of a positive number. Sets *fraction to the number's fraction, preceded by the lowest bit of
- * the exponent. */
+/* Returns the exponent of a positive number. Sets *fraction to the 23 bits of the number's fraction, and bit
+ * 23 of *fraction to the lowest bit of the exponent. */
 static int split(float x, uint32_t *fraction)
 {
     int exponent = (int)(bits_of(x) >> MANTISSA) - BIAS;
@@ -299,9 +301,10 @@ float special_sqrt_ftz(float x)
     return (float)ldexp((double)y, (exponent - (exponent & 1)) / 2 - MANTISSA);
 }
 
-/* Returns log2(x): the sum of the exponent and the polynomial, with SUM_BITS fraction bits. To get the magnitude of a
- * negative sum y, complements it (~y), as the GPU does, instead of negating it (-y). Truncates the bits that do not fit
- * into a float. log2(1) needs a special case, because the polynomial gives 1.8 ulps instead of 0 at powers of 2. */
+/* Returns log2(x): the sum of the exponent and the polynomial. The sum has SUM_BITS fraction bits, of which
+ * those that do not fit into a float are truncated. If the sum y is negative, its magnitude is computed as
+ * ~y, as on the GPU, and not as -y. log2(1) needs a special case, because the polynomial gives 1.8 ulps
+ * instead of 0 at powers of 2. */
 float special_lg2_ftz(float x)
 {
     enum { SUM_BITS = 36, FLOAT_BITS = MANTISSA + 1 };

@@ -21,11 +21,11 @@
 #include <string.h>
 
 enum {
-    NO_EXPONENT = -8192, /* the exponent of zero, which is less than any sum of two exponents */
+    NO_EXPONENT = -8192, /* stands for the exponent of zero; it is less than every sum of two exponents */
     DOUBLE_BIAS = 1023,
     DOUBLE_FRACTION = 52,
-    FRACTION = 25,     /* truncation keeps this number of bits below the largest exponent */
-    FRACTION_FP8 = 13, /* FRACTION for fp8 in wgmma; also the number of fraction bits of f32 sums of fp8 */
+    FRACTION = 25,     /* the number of bits below the largest exponent that truncation keeps */
+    FRACTION_FP8 = 13, /* the same for fp8 in wgmma; also the number of fraction bits of f32 sums of fp8 */
     BLOCK = 8          /* the number of columns that sum_block computes; it divides every number of columns */
 };
 
@@ -98,8 +98,8 @@ static void find_exponents(const struct emu_dot *m, struct exponents *e)
     }
 }
 
-/* Computes columns [at, at + BLOCK) of a row of c. BLOCK is a constant, so that the C compiler uses vector
- * instructions. */
+/* Computes columns [at, at + BLOCK) of one row of c. The number of columns is a constant, so that the C
+ * compiler uses vector instructions. */
 static void sum_block(struct emu_dot *m, const struct exponents *e, int row, int at)
 {
     int fraction = is_fp8(m->a_type) ? FRACTION_FP8 : FRACTION;
@@ -148,8 +148,8 @@ static bool has_special(const struct emu_dot *m)
     return sum != 0;
 }
 
-/* Sets special[i][j] to sum (i, j) if this sum is infinite or NaN, and to 0 otherwise. Replaces infinite and
- * NaN operands by 0. */
+/* Sets special[i][j] to element (i, j) of a b + c if this element is infinite or NaN, and to 0 otherwise.
+ * Then replaces infinite and NaN elements of a, b and c by 0. */
 static void take_special(struct emu_dot *m, double special[EMU_ROWS][EMU_COLUMNS_MOST])
 {
     for (int i = 0; i < EMU_ROWS; i++)

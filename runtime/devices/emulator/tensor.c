@@ -8,8 +8,9 @@
  *     A (16 x k)        word i:     row group + 8 (i % 2), p columns from p (member + 4 (i / 2))
  *     B (k x 8)         word i:     p rows from p (member + 4 i), column group
  *
- * A and B are in words of 32 bits. A word contains p elements, the first in the lowest bits: p is 2 for f16
- * and bf16, 4 for s8 and fp8, and 1 for tf32. sums.c adds floats as an H200 does. Sums of integers wrap. */
+ * A and B are in words of 32 bits. A word contains p elements, of which the first is in the lowest bits: p is
+ * 2 for f16 and bf16, 4 for s8 and fp8, and 1 for tf32. sums.c adds floats as an H200 does. Sums of integers
+ * wrap. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -98,7 +99,7 @@ static double accumulator(const struct shape *s, uint32_t bits)
 
 struct matrices {
     struct emu_dot dot;
-    /* true for rows of A, columns of B and elements of C that have undefined bits */
+    /* whether a row of A, a column of B or an element of C has undefined bits */
     bool bad_row[ROWS], bad_column[COLUMNS], bad[ROWS][COLUMNS];
 };
 
@@ -164,7 +165,7 @@ static uint32_t result(const struct shape *s, double sum)
 }
 
 /* Computes mma.sync of fp8. Hopper has no such instruction, so this function imitates the code to which ptxas
- * compiles mma.sync. The elements are converted to f16. A first mma sums the products of the two low
+ * compiles it. In this code, the elements are converted to f16. A first mma sums the products of the two low
  * elements of each word, and a second mma adds the products of the two high elements to this sum. An f32
  * addition then adds c. */
 static void multiply_fp8(const struct emu_dot *m, struct emu_dot *halves)
@@ -231,8 +232,8 @@ void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
  * 4 and columns 2 (l % 4) and 2 (l % 4) + 1. With .trans, rows and columns are exchanged. */
 enum { SIDE = 8, HALF_BYTES = 2, ROW_BYTES = SIDE * HALF_BYTES };
 
-/* Sets rows[l] to a pointer to the row whose address lane l provides. The caller finds all rows before it stores the
- * first result, because a result may overwrite the address register. */
+/* Sets rows[l] to a pointer to the row whose address lane l provides, for l < SIDE * in->nvec. All rows are
+ * found before the first result is stored, because a result may overwrite the address register. */
 static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on, unsigned char *rows[LANES])
 {
     const struct emu_opnd *address = &in->opnds[in->address];
@@ -251,7 +252,8 @@ static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on
         emu_count_shared(w, in, ALL_LANES >> (LANES - n), at, ROW_BYTES);
 }
 
-/* Returns a pointer to element k, 0 or 1, of a lane in a matrix. */
+/* Returns a pointer to element k (0 or 1) of the two elements of a matrix that belong to a lane. row[i]
+ * points to row i of the matrix. */
 static unsigned char *half_at(unsigned char *const *row, bool transposed, int lane, int k)
 {
     int at = lane / MEMBERS, beside = 2 * (lane % MEMBERS) + k;

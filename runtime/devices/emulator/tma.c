@@ -3,13 +3,13 @@
  * Tensor copy", "cp.async.bulk", "cp.async.bulk.tensor", "Swizzling modes").
  *
  *     load    global ─► shared memory of one or several CTAs; an mbarrier in each CTA counts the bytes
- *     store   shared ─► global; the issuing thread waits for its groups of stores
+ *     store   shared ─► global; the thread that issued the stores waits for them
  *
- * A row of a box extends along dimension 0. The rows are consecutive in shared memory. A swizzle of W = 32, 64 or 128
- * bytes permutes the 16-byte chunks of each row of W bytes: it XORs n bits of the address, from bit 7 up, into the n
- * bits from bit 4 up, where n = log2(W / 16). The swizzle depends on the address in shared memory, not on the offset
- * in the box. Loads fill elements outside of the tensor with zeros or NaNs. The mbarrier also counts the bytes of
- * these elements. Stores skip elements outside of the tensor. */
+ * A row of a box extends along dimension 0. The rows are consecutive in shared memory. A swizzle of W = 32,
+ * 64 or 128 bytes permutes the 16-byte chunks of each W bytes: it XORs the n bits of the address from bit 7
+ * up into the n bits from bit 4 up, where n = log2(W / 16). The swizzle depends on the address in shared
+ * memory, not on the offset in the box. A load writes zeros or NaNs for elements outside of the tensor, and
+ * the mbarrier counts their bytes too. Stores skip elements outside of the tensor. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -71,8 +71,8 @@ static bool holds_float(const struct packed_map *m)
     return m->type == MAP_f16 || m->type == MAP_bf16 || m->type == MAP_f32 || m->type == MAP_f64;
 }
 
-/* Returns whether the map is valid. If it is not, either cuTensorMapEncodeTiled would reject its values, or a copy
- * that uses the map would trap on an H200. */
+/* Returns whether the map is valid. For an invalid map, cuTensorMapEncodeTiled would fail, or a copy would
+ * trap on an H200. */
 static bool is_valid(const struct packed_map *m)
 {
     bool good = m->rank >= 1 && m->rank <= MAP_RANK_MAX && m->type < MAP_type_count &&
@@ -96,7 +96,7 @@ static int swizzled(const struct packed_map *m, int at)
     return (address ^ (address >> 7 & mask) << 4) - SHARED_BASE;
 }
 
-/* One row of a box that is copied. The row's elements from `first` to end - 1 are inside the tensor. */
+/* One row of a box that is copied. Only the row's elements `first` to end - 1 are inside the tensor. */
 struct row {
     const struct emu_op *op;
     unsigned char *global; /* the address of the row's element 0 */
@@ -146,7 +146,7 @@ static void store_row(const struct row *r)
     memcpy(r->global + r->first * elem, line + r->first * elem, n);
 }
 
-/* Checks the access to those elements of the row in global memory that are inside the tensor. */
+/* Checks the access to global memory: to the elements of the row that are inside the tensor. */
 static void check_row(const struct row *r)
 {
     const struct emu_launch *l = r->op->w->cta->launch;
@@ -251,8 +251,9 @@ static uint64_t in_rank(uint64_t address, int rank)
     return (address & ((UINT64_C(1) << RANK_SHIFT) - 1)) | (uint64_t)rank << RANK_SHIFT;
 }
 
-/* Executes a load, whose source `what` contains. `mbarrier` and `mask` are the indices of the operands. A
- * multicast loads to every CTA in the mask. */
+/* Executes a load. `what` contains the source of the load. `mbarrier` is the index of the operand with the
+ * address of the mbarrier, and `mask` is the index of the operand with the mask of CTA ranks. Only a
+ * multicast has a mask; it loads to every CTA in the mask. */
 static void load(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, int mbarrier,
                  int mask, int align)
 {
@@ -344,8 +345,8 @@ void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t o
 
 /* -- stores -- */
 
-/* Ends the launch with an error if the row has an undefined byte inside the tensor. Bytes outside of the tensor are
- * not stored, so they may be undefined. */
+/* Ends the launch with an error if the row has an undefined byte in an element inside the tensor. Elements
+ * outside of the tensor are not stored, so they may be undefined. */
 static void need_row(const struct row *r)
 {
     const struct packed_map *m = &r->op->bulk.map;
@@ -438,11 +439,11 @@ static bool is_seen(const struct emu_cta *c, int actor, uint32_t time)
     return false;
 }
 
-/* Checks that nothing can access a CTA's shared memory after the CTA has exited. Warps must have waited until
- * their bulk stores have read the memory (PTX ISA, "cp.async.bulk"). For each copy into the memory, and for
- * each arrival of another CTA at the CTA's mbarriers, at least one warp of the CTA must have waited. Without
- * a wait, the arrival may still be in flight (PTX ISA, "mbarrier.arrive" on shared::cluster), even after the
- * other CTA has made a relaxed arrival at barrier.cluster. */
+/* Checks that nothing can access a CTA's shared memory after the CTA has exited. Each warp must have waited
+ * until its bulk stores have read the memory (PTX ISA, "cp.async.bulk"). At least one warp of the CTA must
+ * have waited for each copy into the memory, and for each arrival of another CTA at an mbarrier of the CTA.
+ * Without a wait, the arrival may still be in flight (PTX ISA, "mbarrier.arrive" on shared::cluster), even
+ * after the other CTA has made a relaxed arrival at barrier.cluster. */
 static void check_end(struct emu_cta *c)
 {
     for (int i = 0; i < c->nwarps; i++) {

@@ -12,8 +12,8 @@
  * written.
  *
  * Moves, logic instructions, shifts and prmt propagate undefined bits bit by bit, and instructions on
- * two packed floats propagate them for each float separately. If an operand of any other instruction has undefined
- * bits, the whole result is undefined. */
+ * two packed floats propagate them for each float separately. Any other instruction has a wholly undefined
+ * result if an operand has undefined bits. */
 #include "runtime/devices/emulator/machine.h"
 
 uint64_t emu_undefined_opnd(const struct emu_warp *w, const struct emu_opnd *o, int lane)

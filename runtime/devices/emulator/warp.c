@@ -3,8 +3,8 @@
  * computations (by the functions of arith.c, float.c and convert.c), moves between a vector of registers and one
  * register, loads of parameters, shuffles, reductions and votes across lanes, and conversions of addresses.
  *
- * A computation writes the results of all 32 lanes to scratch memory. Then only the results of the active lanes are
- * stored to the result register. */
+ * A computation writes the results of all 32 lanes to w->scratch. Then only the results of the active lanes
+ * are copied to the result register. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -75,8 +75,8 @@ void emu_commit(struct emu_warp *w, const struct emu_opnd *o, uint32_t on, const
 
 /* -- computing -- */
 
-/* Records which lanes of the result are defined. `defined` are the lanes in which all operands are defined;
- * for the other lanes, computes the undefined bits of the result. */
+/* Records which bits of the result are defined. `defined` is the mask of the lanes in which all operands are
+ * defined. For each other lane, computes the undefined bits of the result. */
 static void define_result(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint32_t defined)
 {
     const struct emu_opnd *d = &in->opnds[0];
@@ -110,13 +110,13 @@ void emu_run_compute(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         mask &= also;
         memcpy(w->scratch, &mask, sizeof mask);
     }
-    /* define_result reads the operands, so it comes before emu_commit, which may overwrite one */
+    /* define_result reads the operands, so it precedes emu_commit, which may overwrite an operand */
     define_result(w, in, on, sources_defined(w, in));
     emu_commit(w, &in->opnds[0], on, w->scratch);
 }
 
-/* -- the timer; moves between a vector of registers and one register: the vector's first register corresponds to the
- * lowest bits (PTX ISA, "mov") -- */
+/* -- the timer; moves between a vector of registers and one register, whose lowest bits correspond to the
+ * vector's first register (PTX ISA, "mov") -- */
 
 void emu_run_timer(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
@@ -170,7 +170,7 @@ void emu_run_param(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     set_all(w, &in->opnds[0], on, is_signed ? (uint64_t)((int64_t)x >> unused) : x >> unused);
 }
 
-/* Executes createpolicy; cache policies have no effect in the emulator. */
+/* Executes createpolicy. The result is 0, because cache policies have no effect in the emulator. */
 void emu_run_policy(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     set_all(w, &in->opnds[0], on, 0);
@@ -178,8 +178,8 @@ void emu_run_policy(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- instructions across lanes -- */
 
-/* Ends the launch with an error unless exactly the lanes in the mask `members` execute the instruction. In
- * all other cases, the behaviour is undefined (PTX ISA, "shfl.sync"). */
+/* Ends the launch with an error unless the lanes in the mask `members` execute the instruction, and no
+ * others. Otherwise, the behaviour of the instruction is undefined (PTX ISA, "shfl.sync"). */
 static void need_members(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *members,
                          uint32_t on)
 {

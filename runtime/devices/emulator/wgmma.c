@@ -10,11 +10,11 @@
  *     D of f16        register i: row lane / 4 + 8 (i % 2), columns 2 (lane % 4) + 8 (i / 2) and the next one
  *     A               register i: row lane / 4 + 8 (i % 2), the word with index lane % 4 + 4 (i / 2) of the row
  *
- * chunk_at computes the address of element (mn, k) of an operand in shared memory. sums.c computes the sums when the
- * wgmma is issued, but no instruction may read the sums before the wait. Until the wait, emu_warp.flying marks the
- * registers of the wgmma. The wgmma's reads of shared memory are recorded as reads of a separate actor (order.c),
- * because only the wait orders them before later accesses. emu_warp.fresh marks the registers that other instructions
- * have written since the last wgmma.fence. */
+ * chunk_at computes the address of element (mn, k) of an operand in shared memory. sums.c computes the sums
+ * when the wgmma is issued, but no instruction may read the sums before a wait for the wgmma. Until this
+ * wait, emu_warp.flying marks the registers of the wgmma. The wgmma's reads of shared memory are recorded as
+ * reads of a separate actor (order.c), because only the wait orders them before later accesses of the warp.
+ * emu_warp.fresh marks the registers that other instructions have written since the last wgmma.fence. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -23,8 +23,8 @@
 enum { ROWS = EMU_ROWS, WARPGROUP = 4, MEMBERS = 4, CHUNK = 16, A_WORDS = 4 };
 
 struct shape {
-    /* the code of the instruction, and the types of A, B and D (enum ptype); tf32 has type PT_f32, and fp8 the type of
-     * a pair */
+    /* the code of the instruction, and the types of the elements of A, B and D (enum ptype). PT_f32 stands
+     * for tf32, and the type of a pair of fp8 numbers for fp8 */
     uint8_t code, a, b, d;
     int depth;
 };
@@ -126,8 +126,8 @@ bool emu_decode_wgmma(struct emu_insn *in)
 /* A matrix in shared memory, as its descriptor specifies it. */
 struct place {
     uint64_t start; /* the shared address */
-    /* leading and stride byte offsets; the swizzle's width in bytes (0: none), and its mask of n bits (see
-     * chunk_at) */
+    /* the leading byte offset and the stride byte offset; the swizzle's width W in bytes (0: none), and a
+     * mask of log2(W / 16) ones */
     int lbo, sbo, width, mask;
     enum map_swizzle swizzle;
     bool is_mn_major;
@@ -156,9 +156,10 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
                           .type = type};
 }
 
-/* Returns the address of the 16-byte chunk that begins with element (mn, k). The elements of a chunk are
- * consecutive in the major dimension, which is k or mn. In the table, kb and mb are k and mn in bytes, and W
- * is the swizzle's width:
+/* Returns the address of the 16-byte chunk that begins with element (mn, k): mn is the row of A or the column
+ * of B, and k the column of A or the row of B. The elements of a chunk are consecutive in the major
+ * dimension, which is k or mn. In the table, kb and mb are k and mn times the size of an element in bytes,
+ * and W is the swizzle's width:
  *
  *     major  swizzle   offset
  *     k      none      (mn % 8) 16 + kb % 16 + (kb / 16) LBO + (mn / 8) SBO
@@ -166,8 +167,8 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
  *     mn     none      mb % 16 + (k % 8) 16 + (k / 8) LBO + (mb / 16) SBO
  *     mn     W         mb % W + (k % 8) W + (k / 8) SBO + (mb / W) LBO
  *
- * The offset is added to the start address. Then the sum is swizzled: n of its bits, from bit 7 up, are XORed into the
- * n bits from bit 4 up, where n = log2(W / 16). */
+ * The offset is added to the start address. Then the sum is swizzled: its n bits from bit 7 up are XORed into
+ * the n bits from bit 4 up, where n = log2(W / 16). */
 static uint64_t chunk_at(const struct place *p, int mn, int k)
 {
     int elem = bits_of(p->type) / 8, major = (p->is_mn_major ? mn : k) * elem,
@@ -207,9 +208,8 @@ static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
         }
 }
 
-/* Ends the launch with an error if a copy with a tensor map loaded the byte at offset `at`, and the map has
- * another swizzle than the descriptor. Bytes that threads wrote are not checked, because their layout is
- * unknown. */
+/* Ends the launch with an error if a copy loaded the byte at offset `at` with a tensor map whose swizzle is
+ * not that of the descriptor. Bytes that threads wrote are not checked, because their layout is unknown. */
 static void check_laid(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int at)
 {
     static const char *const names[] = {"without a swizzle", "with a swizzle of 32 bytes",
@@ -229,7 +229,7 @@ static bool is_undefined(const struct emu_cta *c, int at, int bytes)
 }
 
 /* Reads the elements (mn, k) with mn in [first, first + n) and k in [0, depth). Stores element (mn, k) in
- * to[k * pitch + mn - first]. Sets bad[mn - first] if one of the elements (mn, k) is undefined. */
+ * to[k * pitch + mn - first]. Sets bad[mn - first] if element (mn, k) is undefined for some k. */
 static void gather(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int first, int n,
                    int depth, double *to, int pitch, bool *bad)
 {
@@ -299,7 +299,8 @@ static uint32_t result(const struct shape *s, double sum)
 static void visit_row(struct emu_warp *w, const struct operands *x, const struct shape *s, int row,
                       bool stores, double *sums)
 {
-    int halves = s->d == PT_f16 ? 2 : 1, group = 4 / halves; /* group: a lane's registers for 8 columns */
+    int halves = s->d == PT_f16 ? 2 : 1, group = 4 / halves; /* group: the number of registers that a lane has
+                                                              * for 8 columns */
     for (int i = 0; i < x->nd; i++) {
         if ((halves == 2 ? i % 2 : i / 2 % 2) != row / 8)
             continue;
@@ -382,7 +383,8 @@ static void need_warpgroup(struct emu_warp *w, const struct emu_insn *in, uint32
 }
 
 /* Computes the undefined bits of D. An element of D is undefined if its row of A or its column of B is undefined, or if
- * the wgmma adds to an undefined element. If D is of type f16, a register has two elements. */
+ * the wgmma adds to an undefined element. If D is of type f16, a register of D has two elements, in its
+ * halves. */
 static void define(struct emu_warp *w, const struct operands *x, const struct shape *s, bool adds,
                    const bool *rows, const bool *columns)
 {
@@ -457,7 +459,8 @@ void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 }
 
 /* Returns the number of registers that a thread has before setmaxnreg: the number in .maxnreg; without .maxnreg, an
- * equal share of the SM's registers. The number is at most 255, and is rounded down to a multiple of eight. */
+ * equal share of the SM's registers. The result is at most 255, and is rounded down to a multiple of
+ * eight. */
 int emu_first_registers(const struct emu_code *c)
 {
     enum { REGISTERS = 65536, MOST = 255 };
@@ -466,8 +469,8 @@ int emu_first_registers(const struct emu_code *c)
     return (n < MOST ? n : MOST) & ~7;
 }
 
-/* Executes setmaxnreg. The total number of registers of a CTA does not increase, so a warp that requests more registers
- * waits until other warps have released enough registers (PTX ISA, "setmaxnreg"). */
+/* Executes setmaxnreg. The total number of registers of a CTA cannot increase. Therefore, a warp that
+ * requests more registers waits until other warps have released enough (PTX ISA, "setmaxnreg"). */
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     int n = (int)in->opnds[0].offset, had = w->budget ? w->budget : emu_first_registers(w->cta->code);

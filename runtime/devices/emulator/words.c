@@ -3,12 +3,12 @@
  * instruction, in a valid order (PTX ISA, section "Syntax" of each instruction).
  *
  *     ld.acquire.gpu.global.b32        acquire, gpu, global, b32 match a row of `ld`
- *     ld.global.acquire.gpu.b32        matches no row: an assembler rejects it, and so does the emulator
+ *     ld.global.acquire.gpu.b32        matches no row: assemblers and the emulator reject it
  *
  * A row is an ordered list of slots, separated by blanks. A slot lists alternative words, separated by |. An
  * instruction has exactly one of these words; if the slot ends in ?, it has at most one. An instruction may have
- * several rows; without rows, it has no words after its mnemonic. The rows list the forms that the emulator supports,
- * which are a subset of PTX. */
+ * several rows; an instruction without rows has no words after its mnemonic. The rows list the forms that the
+ * emulator supports, which are a subset of PTX. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@
 #define OWN_SHARED "shared|shared::cta"
 #define HINT "L2::cache_hint? "
 #define VECTOR "v2|v4? "
-/* Defines rows of atom or red. `head` has the slots before the operation and its type. */
+/* Defines the rows of atom or red. `head` has the slots that precede the operation and its type. */
 #define ATOMICS(code, head)                                                                                  \
     {code, head "add u32|s32|u64|f32|f64"}, {code, head "add noftz f16|bf16"},                               \
         {code, head "min|max u32|s32|u64|s64"}, {code, head "inc|dec u32"},                                  \
@@ -185,8 +185,8 @@ static bool is_in(const char *slot, size_t slot_bytes, const char *word, size_t 
     return false;
 }
 
-/* Returns whether the words from s to `end`, with a dot before each word, match the row. A word that matches an
- * optional slot always fills this slot; no row needs backtracking. */
+/* Returns whether the words from s to `end`, with a dot before each word, match the row. A word that matches
+ * an optional slot always fills this slot. This is correct because no row of the table needs backtracking. */
 static bool fits(const char *slots, const char *s, const char *end)
 {
     while (*slots) {

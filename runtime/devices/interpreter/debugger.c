@@ -9,10 +9,10 @@
  *     (neso) b 14 if offs[0] > 100
  *       breakpoint 1 at line 14
  *
- * Before each statement, the tracer inserts a site: a host_call op that passes the variables (hostcall.c).
- * specialize.c asks the debugger whether to stop at a site. evaluate.c evaluates expressions. If an op makes
- * a NaN of values that are not NaNs (shadow_ops.c), the debugger stops, and shows the last site before this
- * op. */
+ * Before each statement, the tracer inserts a site: a host_call op that passes the values of the variables to
+ * the host (hostcall.c). specialize.c asks the debugger whether to stop at a site. evaluate.c evaluates
+ * expressions. If the search for NaNs is on (`nan on`), the debugger also stops if an op makes a NaN of
+ * values that are not NaNs (shadow_ops.c); it then shows the last site before this op. */
 #include "runtime/devices/interpreter/debugger.h"
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
@@ -53,7 +53,7 @@ bool debugger_open(struct debugger *d, const char *where)
     return d->has_pid ? read_pid(rest + 1, d->pid) : !*rest;
 }
 
-/* Returns whether the path `name` ends in the file name of the breakpoint that --break sets. */
+/* Returns whether the path `name` is FILE of --break FILE:LINE, or ends in "/FILE". */
 static bool is_file(const struct debugger *d, const char *name)
 {
     size_t n = strlen(name);
@@ -62,7 +62,7 @@ static bool is_file(const struct debugger *d, const char *name)
     return n == d->file_bytes || name[n - d->file_bytes - 1] == '/';
 }
 
-/* Returns the call depth of a location in the kernel: the number of inlined calls that contain it. */
+/* Returns the call depth of a location in the kernel: the number of inlined calls around the location. */
 static int depth_of(const struct program *p, struct loc at)
 {
     int n = 0;
@@ -108,7 +108,8 @@ bool debugger_stops(struct program *p, const struct host_site *site, const int *
     return false;
 }
 
-/* -- frames: frame `up` is the function that is `up` calls above the site -- */
+/* -- frames: frame 0 is the function that contains the site, and frame `up` is the function that is `up`
+ * calls further out -- */
 
 static const struct host_site *frame_of(const struct stop *stop, int up)
 {
@@ -118,8 +119,8 @@ static const struct host_site *frame_of(const struct stop *stop, int up)
     return site;
 }
 
-/* Returns the location at which a frame is stopped. In frame 0, this is the location of the site; in any other frame,
- * it is the location of the call that leads to the site. */
+/* Returns the location at which a frame is stopped. This is the location of the site in frame 0, and the
+ * location of the call that leads to the site in any other frame. */
 static struct loc place_of(const struct program *p, const struct stop *stop, int up)
 {
     struct loc at = stop->site->loc;
@@ -186,10 +187,11 @@ static void show_where(struct program *p, struct eval *e, const struct stop *sto
 
 enum { LISTED = 11 };
 
-/* Determines the lines that `list` shows. `l` shows the lines around the location of the stop; a repeated `l` shows
- * the next lines. `l .` shows the lines around the location again. `l 40` shows the lines around line 40. `l 40, 60`
- * shows a range. `l 40, 5` shows 5 lines: the second number is less than the first, so it is the length of the
- * range. */
+/* Sets *first and *last to the first and the last line that `list` shows; `text` is the argument of `list`.
+ * Returns false if `text` is malformed. `l` shows the lines around the location of the stop; a repeated `l`
+ * shows the next lines. `l .` shows the lines around the location again. `l 40` shows the lines around line
+ * 40. `l 40, 60` shows a range. `l 40, 5` shows 5 lines: the second number is less than the first, so it is
+ * the length of the range. */
 static bool choose_lines(const struct debugger *d, struct loc at, const char *text, uint32_t *first,
                          uint32_t *last)
 {
@@ -232,8 +234,8 @@ static void show_source(struct program *p, struct loc at, const char *which)
 
 /* -- values -- */
 
-/* Returns the number of the argument whose tensor probably contains address `at`: the last tensor that begins at or
- * before `at`. Returns -1 if all tensors begin after `at`. */
+/* Returns the number of the argument whose tensor probably contains address `at`: of the tensors that begin
+ * at or before `at`, the one that begins last. Returns -1 if all tensors begin after `at`. */
 static int argument_of(const struct launch *l, uint64_t at)
 {
     int found = -1;
@@ -243,8 +245,8 @@ static int argument_of(const struct launch *l, uint64_t at)
     return found;
 }
 
-/* Shows pointers as "x_ptr, float32[8], at offset [4 5]". Returns false if x contains no pointers, or if no argument's
- * tensor begins at or before the first pointer. */
+/* Shows pointers as, for example, "x_ptr, float32[8], at offset [4 5]". Returns false, and shows nothing, if
+ * x contains no pointers, or if no argument's tensor begins at or before the first pointer. */
 static bool show_pointers(struct eval *e, const struct stop *stop, const struct obj *x, struct text *out)
 {
     const struct tile *t = obj_tile(x);
@@ -268,7 +270,7 @@ static bool show_pointers(struct eval *e, const struct stop *stop, const struct 
     return true;
 }
 
-/* Shows a scalar as a number, although obj_print shows it as an array of one element. */
+/* Shows a scalar as a number. (obj_print would show it as an array of one element.) */
 static void show_scalar(struct eval *e, struct obj *x, struct text *out)
 {
     struct text array;
@@ -283,8 +285,8 @@ static void show_scalar(struct eval *e, struct obj *x, struct text *out)
     text_bytes(out, s + whole + is_bare, n - whole - is_bare);
 }
 
-/* Shows a value. Calls itself for each item of a plain tuple, because obj_print does not use show_pointers and
- * show_scalar for items. */
+/* Shows a value: pointers and scalars as above, and other values as obj_print does. A plain tuple is shown
+ * item by item, so that its items are shown in the same way. */
 static void show_value(struct eval *e, const struct stop *stop, struct obj *x, struct text *out)
 {
     const struct tile *t = obj_tile(x);
@@ -416,7 +418,7 @@ static void clear_points(struct program *p, const char *text)
 }
 
 /* Returns whether a breakpoint's condition is true, or the breakpoint has none. If the condition cannot be
- * evaluated, or is not a single value, reports the reason and returns true, so that the kernel stops. */
+ * evaluated, or is a tile of several elements, reports this and returns true, so that the kernel stops. */
 static bool is_met(struct program *p, struct eval *e, const struct stop *stop, struct point *b)
 {
     struct text why;
@@ -438,8 +440,8 @@ static bool is_met(struct program *p, struct eval *e, const struct stop *stop, s
     return true;
 }
 
-/* Returns whether the kernel stops at this site. Evaluates the conditions of breakpoints, and deletes temporary
- * breakpoints whose condition is true. */
+/* Returns whether the kernel must stop at this site. Evaluates the conditions of the breakpoints at this
+ * site, and deletes the temporary ones whose condition is true. */
 static bool holds(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct debugger *d = &p->debugger;
@@ -478,8 +480,8 @@ static void move(struct program *p, const struct stop *stop, int *up, int by)
 /* -- the prompt -- */
 
 static const struct command {
-    /* Users type a command's letter or word. A capital letter cannot be typed: it only identifies the command
-     * in this file. */
+    /* Users type the letter or the word of a command. A command with a capital letter has only a word: the
+     * letter only identifies it in this file. */
     const char *letter, *word, *arguments, *meaning;
 } commands[] = {
     {"p", "print", "EXPR", "show the value of an expression; pp EXPR and EXPR alone do the same"},
@@ -509,9 +511,9 @@ static bool is_word_of(const struct command *c, const char *text)
     return *c->letter == 'N' ? is_switch : *c->letter == 'l' && strcmp(text, ".") == 0;
 }
 
-/* Returns the letter of the command at the start of a line, and sets *rest to the text after the command. Returns 0 if
- * the line is an expression: it does not begin with a command, or the text after the command cannot be the command's
- * argument (`n * 2`). */
+/* Returns the letter of the command at the start of a line, and sets *rest to the text after the command.
+ * Returns 0, and sets *rest to the line, if the line is an expression: if it does not begin with a command,
+ * or if the text after the command cannot be the command's argument (`n * 2`). */
 static char command_of(const char *line, const char **rest)
 {
     size_t n = strcspn(line, " ");
@@ -542,8 +544,8 @@ static void show_help(struct program *p)
     say(p, &out);
 }
 
-/* Switches the search for NaNs on or off, and prints the new state. Forgets the ops that have already stopped the
- * kernel, so that they can stop it again. */
+/* Switches the search for NaNs on or off, and prints the new state. The ops that have already stopped the
+ * kernel can then stop it again. Without an argument (`word` is empty), only prints the state. */
 static void switch_nan(struct program *p, const char *word)
 {
     struct debugger *d = &p->debugger;
@@ -598,7 +600,8 @@ static void execute(struct program *p, struct eval *e, const struct stop *stop, 
     }
 }
 
-/* Reads a command; an empty line repeats the last command. */
+/* Reads a command, and returns it without surrounding blanks. An empty line repeats the last command. At the
+ * end of the input, ends the program. */
 static const char *read_command(struct program *p, struct eval *e, const struct stop *stop)
 {
     const char *line = p->options.ask ? p->options.ask(p->options.user, "(neso) ") : NULL;
@@ -638,8 +641,8 @@ void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
 }
 
 /* Opens the prompt in the frame of the statement whose op made the NaN. Usually, this is the frame of the
- * last site. If the last site is in a call that has already returned, it is the frame of a caller of the
- * site's function. */
+ * last site. If the function of the last site has already returned, it is the frame of a caller of this
+ * function. */
 void debugger_nan(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct debugger *d = &p->debugger;

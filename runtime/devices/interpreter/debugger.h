@@ -16,15 +16,16 @@ struct point {
     uint16_t file;
     bool is_temporary;
     char condition[CONDITION_MOST]; /* "": none */
-    struct map traced; /* maps each site (struct host_site *) at which the condition was traced to the traced
-                        * condition (struct expression *) */
+    struct map traced; /* the traced forms of the condition (struct expression *), one for each site (struct
+                        * host_site *) at which the condition was evaluated */
 };
 
 struct debugger {
     const char *asked; /* the breakpoint of --break, FILE:LINE[@pid]; NULL: there is none */
     size_t file_bytes; /* the length of FILE in `asked` */
     int line, pid[3];  /* the line and program id of this breakpoint */
-    bool has_pid; /* `pid` is valid: --break contains it, or it is the id of the first program that reached the breakpoint */
+    bool has_pid; /* `pid` is valid: --break contains it, or it is the id of the first program that has
+                   * reached the breakpoint */
     bool was_reached;
     /* STEP_into: stop at the next statement. STEP_over: stop at the next statement whose call depth is at
      * most `depth`, or that a program other than step_pid executes. */
@@ -33,13 +34,15 @@ struct debugger {
     const char *last; /* the command that an empty line repeats; NULL: none */
     uint32_t listed;  /* the last line that `list` has shown at this stop; 0: none */
     bool finds_nan;   /* stop at an op that makes a NaN of operands without NaNs */
-    VEC(const struct op *) nans; /* the ops that have made a NaN; each op stops the kernel only once */
+    VEC(const struct op *) nans; /* the ops at which the kernel has stopped because they made a NaN; it does
+                                  * not stop at them again */
     int npoints; /* the number of breakpoints that exist now */
     int nset;    /* the number of breakpoints that were ever set, and the `number` of the newest one */
     struct point points[POINTS_MOST];
 };
 
-/* A program that has reached a site. */
+/* A program that has reached a site: a point of the kernel, usually before a statement, at which the
+ * interpreter calls the host. */
 struct stop {
     const struct host_site *site;
     const struct host_call *call;
@@ -56,8 +59,8 @@ bool debugger_open(struct debugger *d, const char *where);
  * assumes that all are true. */
 bool debugger_stops(struct program *p, const struct host_site *site, const int *pid);
 /* Returns at once if the kernel need not stop at this site, for example because the conditions of all
- * breakpoints there are false. Otherwise, executes commands until a command continues the kernel. Raises
- * SystemExit at `quit` and at the end of the input. */
+ * breakpoints there are false. Otherwise, reads and executes commands until a command continues the kernel.
+ * Raises SystemExit at `quit` and at the end of the input. */
 void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop);
 /* Like debugger_prompt, but for an op that has made a NaN (host_call.nan_at). Returns at once if this op has already
  * stopped the kernel. */
@@ -65,9 +68,9 @@ void debugger_nan(struct program *p, struct eval *e, const struct stop *stop);
 
 /* -- evaluate.c -- */
 /* Evaluates the expression `text` in the frame that is `up` calls above the site. If the evaluation fails,
- * returns NULL and appends the reason to `why`. If `traced` is not NULL, it must belong to this expression:
- * it maps each site to the expression as traced there, so that a later evaluation at the same site need not
- * trace the expression again. */
+ * returns NULL and appends the reason to `why`. If `traced` is not NULL, it must be a map for this expression
+ * only. The map keeps the expression as traced at each site, so that a later evaluation at the same site need
+ * not trace the expression again. */
 struct obj *debugger_evaluate(struct program *p, struct eval *e, const struct stop *stop, int up, const char *text,
                               struct map *traced, struct text *why);
 

@@ -67,7 +67,7 @@ static bool may_write(const struct code *c, const struct launch *l, const struct
     return false;
 }
 
-/* Switches off race detection for the buffers that the kernel cannot write, because no race can occur
+/* Switches off race detection for the buffers to which the kernel cannot write, because no race can occur
  * there. */
 static void watch_written(const struct code *c, const struct launch *l, struct cpu_buffer *list, int n)
 {

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* One evaluation of an expression, and the outcome of the launch that computes the expression. */
+/* The state of one evaluation of an expression. */
 struct evaluation {
     struct program *program;
     struct eval *eval;
@@ -27,7 +27,8 @@ struct evaluation {
     struct obj *result;
     enum error refused; /* the first error; ERR_count: none */
     struct exception raised;
-    bool has_raised, has_ended; /* an exception has ended the launch; a fatal error has ended the launch */
+    bool has_raised, has_ended; /* has_raised: an exception has ended the launch; has_ended: a fatal error has
+                                 * ended it */
 };
 
 /* -- the launch -- */
@@ -65,8 +66,8 @@ static bool answer(void *ctx, const struct host_call *call)
     return !v->has_raised && !v->has_ended;
 }
 
-/* Returns the arguments of the function that computes the expression: the `nown` arguments of the kernel, and
- * then the values of the frame's variables. A tile is passed by its address. */
+/* Returns the arguments of the function that computes the expression: first the `nown` arguments of the
+ * kernel, and then the values of the variables of the stopped frame. A tile is passed by its address. */
 static uint64_t *arguments(const struct evaluation *v, int nown)
 {
     const struct func *f = v->x->func;
@@ -135,8 +136,8 @@ static void evaluate_as_python(struct evaluation *v)
     v->result = eval_expr(e, host_site_scope(e, v->stop->site, v->stop->call->values, v->up), v->x->tree);
 }
 
-/* Reports an exception at the location that raised it. If this location is in neso's own Python code, reports the
- * exception at the expression. */
+/* Reports an exception as an error at the location that raised it, or, if this location is in neso's own
+ * Python code, at the expression. */
 static void report_raised(const struct evaluation *v, const struct exception *x)
 {
     struct diag *d = v->eval->diag;
@@ -147,7 +148,7 @@ static void report_raised(const struct evaluation *v, const struct exception *x)
     diag_error(d, is_ours ? v->x->tree->loc : x->loc, ERR_exception, what.s);
 }
 
-/* Returns whether the exception ends the program. Such an exception is raised by sys.exit(), and by the
+/* Returns whether the exception ends the program. sys.exit() raises such an exception, and so does the
  * command `q` at a prompt that the expression opened. */
 static bool ends_program(struct eval *e, const struct exception *x)
 {
@@ -155,7 +156,8 @@ static bool ends_program(struct eval *e, const struct exception *x)
 }
 
 /* Evaluates the expression with the function `way`. If the evaluation fails, appends the reason to `why` and
- * returns false. */
+ * returns false. SystemExit, internal errors and exhausted limits are passed on to the caller's handlers
+ * instead. */
 static bool attempt(struct evaluation *v, void way(struct evaluation *), struct text *why)
 {
     struct eval *e = v->eval;
@@ -192,8 +194,8 @@ static bool attempt(struct evaluation *v, void way(struct evaluation *), struct 
     return good;
 }
 
-/* Returns the expression to which `traced` maps the site. If there is none, returns a new expression, and adds it to
- * `traced` unless `traced` is NULL. */
+/* Returns the expression that `traced` has for the site. If it has none, or `traced` is NULL, returns a new
+ * expression, and adds this expression to `traced` if `traced` is not NULL. */
 static struct expression *expression_at(struct eval *e, const struct host_site *site, struct map *traced)
 {
     void **kept = traced ? map_at_ptr(traced, site) : NULL;
@@ -205,9 +207,9 @@ static struct expression *expression_at(struct eval *e, const struct host_site *
     return x;
 }
 
-/* The evaluation as kernel code has failed. Returns whether the expression may be evaluated as Python
- * instead. Returns false if the error is about the truth value of a tile, because for Python every tile is
- * true. */
+/* Called when the evaluation as kernel code has failed. Returns whether the expression may be evaluated as
+ * Python instead. It may not after a launch or a syntax error, and not if the error is about the truth value
+ * of a tile (for Python, every tile is true) or about the operand types of an operator. */
 static bool may_be_python(const struct evaluation *v)
 {
     return !v->is_launched && v->x->tree && v->refused != ERR_condition_tensor &&

@@ -3,23 +3,25 @@
  *
  *     %s = add %x, %y : tile<512xf32>      =>     step { run = elementwise, n = 512, in = {slot x, slot y}, out = {slot s} }
  *
- * Each value has its own slot, so a step never overwrites an operand of a later step. Exception: the results of ops
- * that preserve the row-major order (reshape, expand_dims, hint) share the slots of their operands. ops.c and memory.c
- * execute all other ops; run.c manages threads. */
+ * Each value has its own slot, so a step never overwrites an operand of a later step. Exception: the result
+ * of an op that preserves the row-major order (reshape, expand_dims, hint) shares the slot of its operand.
+ * ops.c and memory.c execute all other ops; run.c manages threads. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <string.h>
 
 enum {
-    STEP_WORK = 16, /* a step's fixed work, which is added to the number of elements that the step computes */
-    /* a loop that may wait for another program yields to other programs after this number of iterations */
+    STEP_WORK = 16, /* the work of a step is the number of elements that it computes, plus STEP_WORK */
+    /* the number of iterations after which a loop that may wait for another program lets other programs
+     * run */
     SPINS_AT_ONCE = 200,
-    SPINS_AGAIN = 2, /* the iterations until the next yield if the worker passed its token on (run.c) */
+    SPINS_AGAIN = 2, /* the same after the worker has passed on its token, which is its permission to run
+                      * (run.c) */
 };
 
 /* -- decoding -- */
 
-/* A float that can have shadows. */
+/* A slot of floats, which can have shadows (trace.h). */
 struct shadowed {
     size_t slot;
     int64_t elems;
@@ -29,17 +31,19 @@ struct decoder {
     struct arena *arena;
     size_t frame_bytes;
     struct map slots;     /* maps struct value * to its slot + 1 */
-    struct map invariant; /* ops that each worker executes only once, for all its programs */
+    struct map invariant; /* the ops that each worker executes only once, for all its programs (hoisted
+                           * ops) */
     struct map addresses; /* values from which addresses are computed */
     VEC(const struct op *) accesses;
     VEC(int) written;
     VEC(struct shadowed) shadowed;
     int granule;
     bool waits, in_order;
-    /* The kernel calls the host. In such a kernel, no op is hoisted: if an op makes a NaN, the debugger stops
-     * at the last site before the op, and there is none before hoisted ops. */
+    /* The kernel calls the host. In such a kernel, no op is hoisted. The reason: if an op makes a NaN, the
+     * debugger stops at the last site (host_call) before the op, and no site precedes a hoisted op. */
     bool calls_host;
-    /* in a reduction's region, the number of elements computed at once; otherwise 0 */
+    /* in the region of a reduction, scan or map, the number of elements that each step computes; otherwise
+     * 0 */
     int64_t region_width;
 };
 
@@ -104,7 +108,8 @@ static int64_t elems_of(const struct op *o)
     return o->nopnds && op_opnd(o, 0) ? type_elems(op_opnd(o, 0)->type) : 0;
 }
 
-/* Returns the maximum number of elements that the region of a reduction, scan or map computes at once. */
+/* Returns the largest number of elements that a step in the region of a reduction, scan or map computes; 0
+ * for ops of other families. */
 static int64_t region_width(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_reduce ? type_elems(op_opnd(o, 0)->type) : 0;
@@ -169,7 +174,7 @@ static struct step decode_op(struct decoder *d, const struct op *o)
         out[i] = slot_of(d, &o->results[i]);
     }
     step_function *run = interpreter_may_wrap(&d->addresses, o) ? step_address : interpreter_steps[o->code];
-    if (!run) /* the op exists only in IR of a later degree (ir.h): run step_unsupported, as for `convert` */
+    if (!run) /* traced IR cannot contain the op: run step_unsupported, as for `convert` */
         run = interpreter_steps[OP_convert];
     struct step s = {
         .op = o, .run = run, .n = elems_of(o), .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
@@ -224,7 +229,7 @@ static const struct code *decode_block(struct decoder *d, const struct block *b)
     return c;
 }
 
-/* Assigns a range of frame.shadows to each slot of floats. */
+/* Assigns a range of the array frame.shadows to each slot of floats. */
 static void place_shadows(struct decoder *d, struct code *c)
 {
     uint32_t *at = NEW_ARRAY(d->arena, (int64_t)(d->frame_bytes / FRAME_ALIGN) + 1, uint32_t);
@@ -287,8 +292,8 @@ static void copy_shadows(struct frame *f, const struct step *from, int first, co
     shadow_copy(f, from->in + first, to, elems, n < MOST ? n : MOST);
 }
 
-/* Copies n operands of the step `from` to the slots `to`, beginning with operand `first`. Reads all operands before it
- * writes a slot, because a yield may swap values. */
+/* Copies operands first, ..., first + n - 1 of the step `from` to the slots `to`. Reads all operands before
+ * it writes a slot, because a yield may swap values. */
 static void copy_operands(struct frame *f, const struct step *from, int first, const size_t *to, int n)
 {
     size_t total = 0;
@@ -325,7 +330,7 @@ static int64_t read_int(const struct frame *f, size_t slot, const struct type *t
     int64_t i = 0;
     int bytes = type_elem_bytes(t);
     memcpy(&i, p, (size_t)bytes);
-    int shift = 64 - 8 * bytes; /* assumes little-endian memory, which every host of a GPU has */
+    int shift = 64 - 8 * bytes; /* assumes a little-endian CPU, as in every computer with a GPU */
     return (int64_t)((uint64_t)i << shift) >> shift;
 }
 
@@ -366,8 +371,9 @@ static uint64_t carried_hash(const struct frame *f, const struct code *test)
     return h;
 }
 
-/* Called after many iterations of a loop that may wait for another program: yields to other programs. Returns the
- * number of the iteration at which to yield again. */
+/* Called after many iterations of a loop that may wait for another program: lets other programs run. *before
+ * is the hash of the carried values at the last call, and is updated. Returns the number of the iteration
+ * after which to call this function again. */
 static int64_t yield_to_others(struct frame *f, const struct step *s, int64_t iterations, uint64_t *before)
 {
     uint64_t now = carried_hash(f, s->body[0]);

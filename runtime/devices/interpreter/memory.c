@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.c: executes loads, stores and atomics. Every address is checked before it is used.
  *
- *     x_ptr + offsets  ─► decoding finds that the origin is parameter x_ptr
+ *     x_ptr + offsets  ─► decoding finds the origin of these pointers, parameter x_ptr
  *                      ─► each address must be in x_ptr's tensor; an address in another tensor is an error
  *
- * A pointer that may be computed from several parameters, or from a loaded number, may point into any tensor. */
+ * A pointer may point into any tensor if it may be computed from several parameters, or is computed from a
+ * loaded number. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -83,9 +84,9 @@ int interpreter_origin(struct arena *a, const struct value *pointer)
 
 /* -- bounds -- */
 
-/* Returns the only buffer in which an access at `at` can be valid; NULL if there is none. If the parameter
- * from which the pointer was computed is known (s->origin), returns the parameter's buffer. Otherwise,
- * returns the last buffer that begins at or below `at`. The caller checks the bounds. */
+/* Returns the only buffer in which an access at `at` can be valid; NULL if there is none. If the pointer was
+ * computed from a known parameter (s->origin) that points into a buffer, this is the parameter's buffer.
+ * Otherwise, it is the last buffer that begins at or below `at`. The caller checks the bounds. */
 static const struct cpu_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)
 {
     const struct cpu_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
@@ -124,7 +125,8 @@ static int64_t index_in(uint64_t base, uint64_t at, uint64_t bytes)
     return d >= 0 ? d / n : -((-d + n - 1) / n);
 }
 
-/* Returns the number of a parameter that points into b; -1 if there is none. */
+/* Returns the number of a parameter that points into b, preferably the one from which the step's pointers are
+ * computed; -1 if there is none. */
 static int parameter_of(const struct frame *f, const struct step *s, const struct cpu_buffer *b)
 {
     const struct func *func = f->launch->func;
@@ -136,8 +138,9 @@ static int parameter_of(const struct frame *f, const struct step *s, const struc
     return -1;
 }
 
-/* Computes the index of the element that is `flat` elements after the tensor's first element: divides by the strides,
- * the largest first. The index may be outside of the shape. Returns false if the division leaves a remainder. */
+/* Sets `index` to the indices of the element that is `flat` elements after the tensor's first element:
+ * divides `flat` by the strides, the largest first. The indices may be outside of the shape. Returns false if
+ * a remainder is left. */
 static bool unravel(const struct launch_tensor *t, int64_t flat, int64_t *index)
 {
     bool done[8] = {false};
@@ -192,7 +195,8 @@ void interpreter_place(const struct frame *f, const struct step *s, const struct
              view);
 }
 
-/* Reports the first element that is out of bounds, and the number of such elements. */
+/* Ends the launch with a report of the first element that is out of bounds, and of the number of such
+ * elements. */
 static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const struct interp_access *a)
 {
     int64_t first = -1, outside = 0, on = 0;
@@ -229,7 +233,8 @@ static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const
     interpreter_fail(f, s, ERR_out_of_bounds, "%s is %s%s%s%s", element, place, other, value, count);
 }
 
-/* Returns the number of elements from element i on that are contiguous in memory and enabled by the mask. */
+/* Returns the number of consecutive elements, from element i on, that are contiguous in memory and enabled by
+ * the mask. Element i is enabled. */
 static int64_t run_length(const struct interp_access *a, int64_t i)
 {
     int64_t k = i + 1;
@@ -252,7 +257,7 @@ static void check(struct frame *f, const struct step *s, struct interp_access *a
     }
 }
 
-/* Checks the elements of the run that begins at element i, and returns run_length(a, i). */
+/* Checks the run of contiguous elements that begins at element i, and returns its length. */
 static int64_t checked_run(struct frame *f, const struct step *s, struct interp_access *a, int64_t i)
 {
     int64_t run = run_length(a, i);
@@ -284,8 +289,8 @@ static _Noreturn void tell_race(struct frame *f, const struct step *s, const str
                      (unsigned)f->code->accesses.at[other->place]->loc.line);
 }
 
-/* Checks and records an access to the contiguous elements i .. i + run - 1 before it happens. `from` points to the
- * values to be written; it is NULL for reads and atomics. */
+/* Checks an access to the contiguous elements i .. i + run - 1 for races before it happens, and records it.
+ * `from` points to the values to be written; it is NULL for reads and atomics. */
 static void check_races(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i,
                         int64_t run, bool writes, const char *from)
 {
@@ -370,8 +375,8 @@ void step_store(struct frame *f, const struct step *s)
     }
 }
 
-/* Flushes a subnormal operand or result of an f32 addition to zero, as atomics in global memory do (PTX ISA,
- * "atom"). */
+/* x is an operand or the result of an atomic. Returns x, but for an f32 addition, flushes a subnormal x to
+ * zero, as atomics in global memory do (PTX ISA, "atom"). */
 static uint64_t flushed(enum rmw rmw, enum dtype t, uint64_t x)
 {
     return rmw == RMW_fadd && t == DT_f32 && !(x & 0x7f800000) ? x & 0x80000000 : x;
@@ -393,8 +398,8 @@ static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
     return flushed(rmw, t, result);
 }
 
-/* Performs an atomic in a compare-and-swap loop, and returns the old value. cmp is the value with which an
- * atomic_cas compares; NULL for an atomic_rmw. Sets *changed if the memory changes. */
+/* Performs an atomic at p in a compare-and-swap loop, and returns the old value. *cmp is the value with which
+ * an atomic_cas compares; cmp is NULL for an atomic_rmw. Sets *changed if the memory changes. */
 static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, const uint64_t *cmp,
                          uint64_t x, bool *changed)
 {
@@ -423,8 +428,9 @@ static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, c
     }
 }
 
-/* Returns whether the race detector must record an acquire for the atomic (`but` is SEM_release), or a
- * release (`but` is SEM_acquire). It must, unless the atomic's memory order is `relaxed` or `but`. */
+/* Returns whether races are checked, and the memory order of the atomic is neither `relaxed` nor `but`. If
+ * `but` is SEM_release, the result says whether to record an acquire; if `but` is SEM_acquire, whether to
+ * record a release. */
 static bool orders(const struct frame *f, const struct step *s, enum sem but)
 {
     enum sem sem = (enum sem)op_int(s->op, ATTR_sem);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copies the element of `bytes` bytes at p to the n - 1 elements after it. */
+/* Fills n consecutive elements of `bytes` bytes, beginning at p, with copies of the first of them. */
 static void fill(char *p, size_t bytes, int64_t n)
 {
     size_t total = bytes * (size_t)n;
@@ -41,7 +41,7 @@ static void step_num_programs(struct frame *f, const struct step *s)
     memcpy(step_out(f, s), &n, sizeof n);
 }
 
-/* Sets the id of the SM to 0, as if there were only one SM. */
+/* The result is 0, as if there were only one SM. */
 static void step_sm_id(struct frame *f, const struct step *s)
 {
     memset(step_out(f, s), 0, sizeof(int32_t));
@@ -81,7 +81,7 @@ static void step_elementwise(struct frame *f, const struct step *s)
         interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[o->code].name);
 }
 
-/* Executes i32 arithmetic from which an address is computed, and records overflows. */
+/* Executes i32 arithmetic from whose result an address is computed, and records an overflow in f->wrapped. */
 void step_address(struct frame *f, const struct step *s)
 {
     step_elementwise(f, s);
@@ -206,9 +206,10 @@ static void step_gather(struct frame *f, const struct step *s)
     }
 }
 
-/* -- reduce, whose region executes on vectors of elements -- */
+/* -- reductions, scans and maps: the steps of a region compute many elements at once -- */
 
-/* Executes the region on `width` pairs of elements. Returns the region's yield, whose operands are the results. */
+/* Executes the region for `width` elements or pairs of elements at once. Returns the region's yield, whose
+ * operands are the results. */
 static const struct step *run_region(struct frame *f, const struct code *body, int64_t width)
 {
     int64_t outer = f->width;
@@ -218,13 +219,13 @@ static const struct step *run_region(struct frame *f, const struct code *body, i
     return &body->steps[body->nsteps - 1];
 }
 
-/* Copies of the operands of a reduction or scan in scratch memory. The region combines pairs of their
- * elements. */
+/* Scratch memory with copies of the operands of a reduction or scan. The region combines pairs of elements of
+ * the copies. */
 struct pairs {
     const struct step *s;
     const struct code *body;
     int n;                     /* the number of operands */
-    char *x[16];               /* the operands' elements, which are combined in place */
+    char *x[16];               /* x[k]: the elements of operand k, which are combined in place */
     struct shadow *shadow[16]; /* shadow[k]: the shadows of x[k]; NULL: no shadows */
     size_t bytes[16];
     int nheld; /* the number of blocks of scratch memory that the pairs use */
@@ -236,8 +237,8 @@ static void close_pairs(struct frame *f, const struct pairs *p)
         interpreter_drop(f);
 }
 
-/* Computes x[to + i] = region(x[a + i], x[b + i]) for all operands and for i < width, in the order of i. `to` may equal
- * a or b. */
+/* Computes x[to + i] = region(x[a + i], x[b + i]) for i = 0, ..., width - 1, where x stands for all operands.
+ * `to` may equal a or b. */
 static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int64_t a, int64_t b,
                          int64_t width)
 {
@@ -266,8 +267,8 @@ static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int
     }
 }
 
-/* Sets *along to the size of the axis, and *outer and *inner to the products of the sizes of the dimensions before and
- * after it. */
+/* Sets *along to the size of the axis dimension of operand 0, *outer to the product of the sizes of the
+ * dimensions before the axis, and *inner to the product of the sizes of the dimensions after it. */
 void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner)
 {
     const struct type *t = op_opnd(s->op, 0)->type;
@@ -305,8 +306,9 @@ static struct pairs open_pairs(struct frame *f, const struct step *s)
     return p;
 }
 
-/* Reduces the n elements x along the axis as a tree: combines x[0..h) with x[h..2h), for h = n/2, n/4, ...,
- * 1. Executes the region once per level, or, if the region has control flow, once per pair of elements. */
+/* Reduces the n elements x along the axis as a tree: combines x[0..h) with x[h..2h), first for h = n/2, then
+ * n/4, ..., 1. Executes the region once for each h, or, if the region has control flow, once for each pair of
+ * elements. */
 static void step_reduce(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -327,8 +329,8 @@ static void step_reduce(struct frame *f, const struct step *s)
     close_pairs(f, &p);
 }
 
-/* Scans element by element along the axis. The region's first arguments are the accumulators: the results of
- * the previous element. */
+/* Scans element by element along the axis. For each element, the region combines the results of the previous
+ * element (its first arguments) with the element. */
 static void step_scan(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -403,8 +405,8 @@ static bool spend_row(struct frame *f, int64_t n, int64_t k)
     return frame_spend(f, n * k / MULTIPLY_ADDS);
 }
 
-/* Each of these functions multiplies two matrices of the batch, and adds the product to acc. Products of f64
- * are accumulated in f64, and products of other floats in f32. Integers wrap. */
+/* The functions dot_rows* multiply two matrices of the batch, and add the product to acc. Products of f64 are
+ * accumulated in f64, and products of other floats in f32. Integers wrap. */
 static void dot_rows(struct frame *f, float *acc, const double *a, const double *b, int64_t m, int64_t n,
                      int64_t k)
 {
@@ -519,7 +521,8 @@ static int digits(int n)
     return d;
 }
 
-/* Formats the indices of element i as `(i, j)`. Pads each index to the width of the largest index of its dimension. */
+/* Formats the indices of element i of a tile, for example as `( 3, 12)`. Pads each index to the width of the
+ * largest index in its dimension. */
 static void print_index(char *out, size_t room, const struct type *t, int64_t i)
 {
     size_t used = (size_t)snprintf(out, room, "(");
@@ -560,8 +563,8 @@ static void step_print(struct frame *f, const struct step *s)
     }
 }
 
-/* Calls the host for the host_call `s`. If the reason is that an op has made a NaN, `born` is this op, and
- * `text` explains the NaN; otherwise, both are NULL. */
+/* Calls the host for step s, a host_call. If the host is called because an op has made a NaN, `born` is this
+ * op, and `text` explains the NaN; otherwise, both are NULL. Ends the launch if the host cannot continue. */
 static void call_host(struct frame *f, const struct step *s, const struct op *born, const char *text)
 {
     const struct interp_launch *l = f->launch;
@@ -619,8 +622,8 @@ static void step_nothing(struct frame *f, const struct step *s)
     (void)s;
 }
 
-/* The step function of `convert`, and of all ops without an entry in the table below. These ops exist only in
- * IR of a later degree (ir.h). */
+/* The step function of `convert`, and of all ops without an entry in the table below. Traced IR cannot
+ * contain these ops. */
 static void step_unsupported(struct frame *f, const struct step *s)
 {
     interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[s->op->code].name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* origin.c: explains the origin of a value. Follows one element of a result back to tensors, arguments or constants,
- * and prints the current values of the elements on this path.
+/* origin.c: explains the origin of a value. Follows the computation of one element of a result back to a
+ * tensor, an argument or a constant, and prints the values of the elements on this path.
  *
  *     softmax.py:12   exp(90.5) is inf
  *                     line 11: 90.5 - 0 is 90.5
@@ -18,7 +18,7 @@ struct path {
     struct frame *f;
     char *out;
     size_t room, used;
-    /* the loop-carried argument from which the path has already gone on to the previous iteration */
+    /* the argument of a loop that the path has already followed back to its yielded value; NULL: none */
     const struct value *carried;
 };
 
@@ -68,8 +68,8 @@ static double as_number(const struct path *p, const struct value *v, int64_t i)
 
 /* -- which element of which operand -- */
 
-/* Returns the priority with which an operand of value x explains a result: a NaN has the highest priority, then an
- * infinity, then the largest magnitude. */
+/* Returns how well an operand of value x explains a result: a NaN has the greatest weight, then an infinity,
+ * then the number with the largest magnitude. */
 static double weight(double x)
 {
     return isnan(x) ? INFINITY : isinf(x) ? 0x1p1000 : fabs(x);
@@ -91,8 +91,8 @@ static int64_t through_shape(const struct op *o, int64_t i)
     return at;
 }
 
-/* Returns the index of the operand's element that best explains element i of a reduction's result. For a scan,
- * considers only the elements that are combined into result i. */
+/* Returns the index of the element of operand 0 that best explains element i of the result of a reduction or
+ * scan. For a scan, considers only the elements that are combined into element i. */
 static int64_t through_reduce(const struct path *p, const struct op *o, int64_t i)
 {
     const struct type *t = op_opnd(o, 0)->type;
@@ -154,7 +154,7 @@ static void through_arithmetic(const struct path *p, const struct op *o, int64_t
 }
 
 /* Finds the element of an operand that best explains element *i of the result v. Sets *k to the operand's number, and
- * *i to the index of the found element. Returns false if the path ends at v's op. */
+ * *i to the index of the found element. Returns false if the path ends at the op that computes v. */
 static bool operand_of(const struct path *p, const struct value *v, int *k, int64_t *i)
 {
     const struct op *o = v->def;
@@ -257,7 +257,7 @@ static void put_load(struct path *p, const struct value *v, int64_t i)
     put(p, text);
 }
 
-/* Returns whether the values x and y have the same bits in element i. */
+/* Returns whether element i of x and element i of y have the same bits. */
 static bool is_same(const struct path *p, const struct value *x, const struct value *y, int64_t i)
 {
     const char *a = slot(p, x), *b = slot(p, y);
@@ -265,9 +265,9 @@ static bool is_same(const struct path *p, const struct value *x, const struct va
     return a && b && memcmp(a + (size_t)i * bytes, b + (size_t)i * bytes, bytes) == 0;
 }
 
-/* Writes a description of a block argument: a parameter or a loop-carried value. Returns the next value on the path;
- * NULL if the path ends here. The path goes through a loop only once, because only the values of the current iteration
- * are known. */
+/* Describes the block argument v: a parameter or a value that a loop carries. Returns the next value on the
+ * path; NULL if the path ends here. The path follows a carried value only once, because only the values of
+ * the current iteration are known. */
 static const struct value *follow_argument(struct path *p, const struct value *v, int64_t i)
 {
     const struct op *o = v->block->parent;
@@ -280,7 +280,8 @@ static const struct value *follow_argument(struct path *p, const struct value *v
         return NULL;
     }
     if (o->code == OP_for && v->index > 0 && is_same(p, v, op_opnd(o, v->index + 2), i))
-        return op_opnd(o, v->index + 2); /* in the first iteration, the path goes on with the initial value */
+        return op_opnd(o, v->index + 2); /* if the argument still has its initial value, the path goes on with
+                                          * the initial value */
     put_line(p, o->loc);
     snprintf(text, sizeof text, "the loop carries %s", r);
     put(p, text);

@@ -4,10 +4,11 @@
  *     row = pid * 40000                    overflows: an error only if an access uses the address
  *     x = tl.load(x_ptr + row + cols, m)   recomputes the addresses of enabled elements without overflow
  *
- * Decoding marks the additions, subtractions, negations, multiplications and left shifts in i32 from which addresses
- * are computed. The steps of these ops record in f->wrapped whether an overflow has happened, which costs almost no
- * time. Accesses are checked only after an overflow has happened. Operands of a remainder, a bitwise operation, an
- * unsigned widening or a comparison are not marked, so hash functions, which overflow on purpose, cause no errors. */
+ * Decoding marks the i32 additions, subtractions, negations, multiplications and left shifts from which
+ * addresses are computed. The steps of the marked ops record in f->wrapped whether an overflow has happened,
+ * which costs almost no time. Accesses are checked only after an overflow. Decoding does not follow the
+ * operands of a remainder, a bitwise operation, an unsigned widening or a comparison. Therefore, hash
+ * functions, which overflow on purpose, cause no errors. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -144,8 +145,8 @@ static int64_t strided_source(const struct op *o, int64_t i)
     return at;
 }
 
-/* Returns the index of the operand's element from which element i of v is computed. Sets *opnd to the operand's
- * number. */
+/* v is the result of an op that moves elements. Returns the index of the element that becomes element i of v,
+ * and sets *opnd to the number of the operand that contains this element. */
 static int64_t source(const struct value *v, int64_t i, int *opnd)
 {
     const struct op *o = v->def;
@@ -196,8 +197,8 @@ static wide exact(const struct frame *f, const struct value *v, int64_t i)
     return exact_arithmetic(f, o, i);
 }
 
-/* Returns the first op that overflowed in the computation of element i of v; NULL if none did. Sets *at to the index of
- * the overflowed element in the op's result. */
+/* Returns the first op that overflowed in the computation of element i of v; NULL if no op did. Sets *at to
+ * the index of the overflowed element in the result of this op. */
 static const struct op *find_wrap(const struct frame *f, const struct value *v, int64_t i, int64_t *at)
 {
     const struct op *o = v->def;

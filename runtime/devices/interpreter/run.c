@@ -4,14 +4,15 @@
  *     programs 0, 1, 2, ...   one at a time, in order, checked for races, until CHECKED_WORK ┐ a worker: a thread
  *     the others              on all cores, unchecked                                          ┘ with a frame
  *
- * If a kernel prints or calls the host, its programs run one after the other, in the order of Triton's interpreter: the
- * last axis of the grid varies fastest. For other kernels, and for samples, the first axis varies fastest.
+ * If a kernel prints or calls the host, its programs run one after the other, in the order of Triton's
+ * interpreter, where the last axis of the grid varies fastest. In other kernels, and if only a sample of the
+ * programs runs, the first axis varies fastest.
  *
- * A worker runs while it has a token. There is one token while races are checked, or if programs run one after the
- * other; otherwise, there is one token for each core. If a program spins in a loop that reads memory, its worker
- * passes the token to a new worker, which starts the next program. If all programs have started, the worker
- * passes the token to the worker that has waited longest for one. If all workers spin and memory does not
- * change, run.c reports a deadlock. */
+ * A worker runs only while it has a token. There is one token while races are checked, and if programs run
+ * one after the other. Otherwise, there is one token for each core. If a program spins in a loop that reads
+ * memory, its worker passes the token to a new worker, which starts the next program. If all programs have
+ * started, the worker passes the token to the worker that has waited longest for one. If all workers spin and
+ * memory does not change, a deadlock is reported. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <limits.h>
@@ -25,18 +26,21 @@ enum {
     PROGRAMS_AT_ONCE = 8,
     THREADS_MOST = 1024,
     STACK_BYTES = 1 << 20,
-    HOST_STACK_BYTES = 8 << 20, /* enough for the evaluator, which a host_call runs on this stack */
-    /* the check for races ends when programs have computed this number of elements, after about a tenth of a second */
+    HOST_STACK_BYTES = 8 << 20, /* host_calls run the evaluator of Python on this stack */
+    /* the check for races ends when CHECKED_WORK elements have been computed, which takes about a tenth of a
+     * second */
     CHECKED_WORK = 32 << 20,
-    /* A worker counts as deadlocked after PATIENCE waits (calls of interpreter_wait) without a change of memory. A wait
-     * counts as QUIET_ROUND waits if the loop's carried values have not changed since the previous wait. When all
-     * workers count as deadlocked, they all begin to count their waits anew. When this has happened CONFIRMATIONS times
-     * in a row without a change of memory, a deadlock is reported. */
+    /* A worker counts its waits (calls of interpreter_wait) since memory last changed. If the loop's carried
+     * values have not changed since the previous wait, the wait counts as QUIET_ROUND waits. At PATIENCE
+     * waits, the worker is considered deadlocked. When all workers are considered deadlocked, they all begin
+     * to count anew. When this has happened CONFIRMATIONS times without a change of memory, a deadlock is
+     * reported. */
     PATIENCE = 100000,
     QUIET_ROUND = 5000,
     CONFIRMATIONS = 3,
     POLITE_ROUNDS =
-        32, /* if there are several tokens, a worker passes its token on only at every POLITE_ROUNDS-th wait */
+        32, /* if there are several tokens, a worker passes on its token only at every POLITE_ROUNDS-th
+             * wait */
 };
 
 struct worker {
@@ -45,11 +49,12 @@ struct worker {
     struct worker *next_waiting; /* the next in the list of workers that wait for a token */
     pthread_cond_t token;
     bool has_token;
-    const struct step *spins_at; /* the loop in which the worker has waited last; NULL: it has not waited */
+    const struct step *spins_at; /* the loop of the worker's last wait; NULL: it has not waited */
     unsigned rounds;
-    long long generation; /* the value of interp_shared.generation for which the following fields are valid */
-    int patience_used;    /* the number of waits, as PATIENCE counts them */
-    bool in_vain;         /* the worker counts as deadlocked */
+    long long generation; /* the following fields are valid only while interp_shared.generation has this
+                           * value */
+    int patience_used;    /* the number of waits, counted as explained at PATIENCE */
+    bool in_vain;         /* the worker is considered deadlocked */
 };
 
 struct interp_shared {
@@ -57,7 +62,8 @@ struct interp_shared {
     struct interp_launch *launch;
     const struct cpu_buffer **homes;
     long long next, total; /* next: the number of the next program to start */
-    atomic_llong failed;   /* the lowest number of a failed program; programs with higher numbers can stop */
+    atomic_llong failed;   /* the lowest number of a failed program, LLONG_MAX if none has failed, or -1 if a
+                            * limit was exceeded; programs with higher numbers can stop */
     pthread_mutex_t lock;  /* protects `next`, all fields below, the report and the output */
     int tokens;            /* the number of workers that may run at once */
     struct race *race;     /* the race detector; NULL: the check for races has ended */
@@ -66,7 +72,8 @@ struct interp_shared {
     int nworkers, nthreads;
     pthread_t threads[THREADS_MOST];
     long long generation; /* increases when memory changes, and when all workers begin to count waits anew */
-    /* the number of workers that count as deadlocked, and how often all did so since memory last changed */
+    /* nin_vain: the number of workers that are considered deadlocked; confirmations: how often all workers
+     * were, since memory last changed */
     int nin_vain, confirmations;
 };
 
@@ -134,8 +141,8 @@ bool interpreter_ask(struct frame *f)
     return f->spent == ERR_count;
 }
 
-/* Reports the exceeded limit. Sets `failed` to -1, which is less than the number of every program, so that all programs
- * stop, and none can replace the report. */
+/* Reports the exceeded limit. Sets `failed` to -1, which is less than every program number. Therefore, all
+ * programs stop, and no program can replace the report. */
 void interpreter_stop(struct frame *f, const struct step *s)
 {
     struct interp_report *r = &f->launch->report;
@@ -179,7 +186,7 @@ void interpreter_drop(struct frame *f)
 
 static void *work(void *shared);
 
-/* Starts a worker, which begins with a token. Returns false if no thread can be started. */
+/* Starts a worker, which runs without waiting for a token. Returns false if no thread can be started. */
 static bool start_worker(struct interp_shared *s)
 {
     pthread_attr_t attr;
@@ -239,16 +246,17 @@ static void memory_changed(struct interp_shared *s)
     s->nin_vain = s->confirmations = 0;
 }
 
-/* Returns the number, in the grid, of the i-th of the n programs to run. If all programs run, this number is i;
- * otherwise, the n programs are evenly spaced. */
+/* Returns the number, in the grid, of the i-th of the n programs to run. If all programs run, the result is
+ * i; otherwise, the n programs are evenly spaced in the grid. */
 static long long spread(const struct interp_launch *l, long long i, long long n)
 {
     long long total = (long long)l->grid[0] * l->grid[1] * l->grid[2];
     return n == total ? i : i * (total / n) + i * (total % n) / n;
 }
 
-/* Assigns the next programs to a worker: numbers *first to *end - 1 of the programs to run (spread). Returns
- * false if no program is left, or if every program that is left has a higher number than a failed program. */
+/* Assigns the next programs to a worker: of the programs to run, those with indices *first to *end - 1 (the
+ * argument i of `spread`). Returns false if no program is left, or if every program that is left has a higher
+ * number than a failed program. */
 static bool take(struct interp_shared *s, struct frame *f, long long *first, long long *end)
 {
     pthread_mutex_lock(&s->lock);
@@ -376,8 +384,8 @@ static void *work(void *shared)
 
 /* -- programs that wait for each other -- */
 
-/* Reports a deadlock: every worker spins, but memory does not change. Of the programs that spin, the report
- * names the one with the lowest number. */
+/* Reports a deadlock: every worker spins, but memory does not change. The report names the spinning program
+ * with the lowest number. */
 static void report_deadlock(struct interp_shared *s)
 {
     struct worker *lowest = s->workers;
@@ -396,8 +404,8 @@ static void report_deadlock(struct interp_shared *s)
         snprintf(s->launch->report.what, room, "its loop waits for what no other program will change");
 }
 
-/* Counts a wait of the spinning worker w. `counts` is true if the loop has changed its carried values since the
- * previous wait. Returns true if a deadlock must be reported. */
+/* Counts a wait of the spinning worker w. `counts` is true if w's loop has changed its carried values since
+ * the previous wait. Returns true if a deadlock must be reported. */
 static bool is_in_vain(struct interp_shared *s, struct worker *w, bool counts)
 {
     if (w->frame.wrote)
@@ -445,7 +453,7 @@ bool interpreter_wait(struct frame *f, const struct step *at, bool counts)
 
 /* -- a launch -- */
 
-/* Finds the buffer into which each parameter points. */
+/* Sets s->homes to the buffers into which the parameters point. Returns false if there is no memory. */
 static bool find_homes(struct interp_shared *s)
 {
     const struct interp_launch *l = s->launch;
@@ -459,7 +467,7 @@ static bool find_homes(struct interp_shared *s)
     return s->homes != NULL;
 }
 
-/* Joins all threads, including threads that are started during the call. */
+/* Waits until all threads have ended, also those that are started during the call. */
 static void join_all(struct interp_shared *s)
 {
     for (int i = 0;; i++) {

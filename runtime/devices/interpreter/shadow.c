@@ -73,9 +73,9 @@ const struct trace_cell *trace_cell_at(const struct float_trace *t, uint64_t at)
 }
 
 /* Records that element `lane` of a tile was stored, or, if `lane` is ATOMIC_LANE, that an atomic stored an
- * element. The launch becomes uncertain if two elements with different bits are stored to one address without
- * a barrier in between, and no atomic stored either of them, because different threads may store them in any
- * order. */
+ * element. If two elements of tiles with different bits are stored to one address without a barrier in
+ * between, the launch becomes uncertain, because different threads may store them in any order. This does not
+ * apply if an atomic stored one of them. */
 enum { ATOMIC_LANE = -1 };
 static void keep(struct float_trace *t, struct loc loc, uint64_t at, int32_t lane, enum dtype dtype,
                  const struct shadow *x, uint64_t bits)
@@ -127,8 +127,9 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
 /* -- stores -- */
 
 /* Returns how many low bits of a value with shadow x are wrong: log2 of the distance between the value and
- * x->exact, in units in the last place. One unit is the last place of a number of magnitude `scale` in type
- * t, or in x->precision bits if t has more bits. Returns 64 if x->exact is finite but the value is not. */
+ * x->exact, measured in a unit. The unit is the last place of a number of magnitude `scale` that has as many
+ * significant bits as type t, or, if fewer, x->precision bits. Returns 64 if x->exact is finite but the value
+ * is not, and 0 if x->exact is not finite. */
 static double lost_bits(enum dtype t, double value, const struct shadow *x, double scale)
 {
     if (isnan(value) || isinf(value))
@@ -168,8 +169,9 @@ double shadow_scale(const struct shadow *x, int64_t n)
     return largest(x, n, 1);
 }
 
-/* Called when a value whose shadow has a birth is stored. In a trace of kind `nan`, a NaN or inf ends the launch. In a
- * trace of kind `precision`, a loss of precision is counted at the birth. */
+/* Called when a value whose shadow has a birth (the op at which a NaN, an inf or a loss of precision began)
+ * is stored. In a trace of kind `nan`, ends the launch if the value is a NaN or inf. In a trace of kind
+ * `precision`, counts a loss of precision at the birth. */
 static void store_birth(struct frame *f, enum dtype t, double value, const struct shadow *x, double scale)
 {
     struct float_trace *trace = f->launch->trace;
@@ -225,8 +227,8 @@ void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i
     const struct trace_cell *before = trace_cell_at(t, at);
     double was = bits_to_double(dtype, old), value = bits_to_double(dtype, stored), sum = was + value;
     double err = x[i].err + (before ? before->shadow.err : 0), ulp = ldexp(1, -trace_format(dtype)->bits);
-    /* Sums of small integers are exact in any order. Other sums may be rounded in another order, even if they are exact
-     * in this order. */
+    /* Sums of small integers are exact in any order. Another sum may be inexact in another order, even if it
+     * is exact in this order. */
     bool is_exact = was == floor(was) && value == floor(value) && 4 * ulp * (fabs(was) + fabs(value)) < 1;
     double flushed = ldexp(1, trace_format(dtype)->least); /* another order may flush a small sum to zero */
     if (op_int(s->op, ATTR_rmw) == RMW_fadd && !is_exact)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* shadow_ops.c: computes the shadows of results (trace.h) after the interpreter has computed the values.
+/* shadow_ops.c: computes the shadows of results (trace.h: additional information about floats) after the
+ * interpreter has computed the values.
  *
  *     %z = mul %x, %y      exact = exact(x) * exact(y)
  *                          err   = |x| err(y) + |y| err(x) + err(x) err(y)
  *                                  + half a unit in z's last place, if the product is not exact
  *
- * An error is an upper bound of the difference between the value and any other valid result. Other results may come
- * from another order of a sum, from a fused multiply-add, or from another approximation. The error is 0 if all these
- * ways to compute the result give the same bits: for example, sums of small integers are exact in any order, and a
- * conversion of an exact value has only one result. */
+ * An error (`err`) is an upper bound of the difference between the value and any other valid result. Other
+ * results may come from another order of a sum, from a fused multiply-add, or from another approximation. The
+ * error is 0 if all valid results have the same bits. For example, sums of small integers are exact in any
+ * order, and the conversion of a value with error 0 has only one result. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static void doubt(struct frame *f, const struct step *s)
 
 /* -- errors -- */
 
-/* Returns the product of an error and |x|; 0 if one factor is 0, even if the other factor is an inf. */
+/* Returns err * |x|, but 0 if one factor is 0 and the other an inf. */
 static double scaled(double err, double x)
 {
     return err == 0 || x == 0 ? 0 : err * fabs(x);
@@ -115,8 +116,8 @@ static double rounding(enum dtype t, double r, double exact)
     return r == exact ? 0 : half_ulp(t, r);
 }
 
-/* Returns whether r, the rounded sum of x and y, is their exact sum. The rounding error of a sum of two f64 numbers is
- * itself an f64 number, which this function computes. */
+/* Returns whether r, the rounded sum of x and y, is their exact sum. Computes the rounding error of the sum,
+ * which is itself an f64 number. */
 static bool is_exact_sum(double x, double y, double r)
 {
     double part = r - x;
@@ -269,7 +270,9 @@ static struct shadow element(struct frame *f, const struct step *s, int64_t i, d
 
 /* -- births: the ops at which NaNs, infs and losses of precision began -- */
 
-/* Returns the number of the op's birth. If the op has no birth yet, creates one with an explanation of element i. */
+/* Returns the number of the op's birth (its index in t->births, plus 1). If the op has no birth yet, creates
+ * one with an explanation of element i; if there are already BIRTHS_MOST births, returns the last one
+ * instead. */
 static uint32_t birth_of(struct frame *f, const struct step *s, int64_t i)
 {
     struct float_trace *t = f->launch->trace;
@@ -284,8 +287,9 @@ static uint32_t birth_of(struct frame *f, const struct step *s, int64_t i)
     return (uint32_t)t->nbirths;
 }
 
-/* Sets *any_inf or *any_nan if the operand of a reduction or scan has an inf or a NaN among the elements that
- * have the same indices as element i of the result in all dimensions except the axis. */
+/* Step s is a reduction or scan. Looks at the elements of operand 0 whose indices equal those of element i of
+ * the result in all dimensions except the axis. Sets *any_inf if one of them is an inf, and *any_nan if one
+ * is a NaN. */
 static void look_along(const struct frame *f, const struct step *s, int64_t i, bool *any_inf, bool *any_nan)
 {
     int64_t outer, along, inner;
@@ -299,8 +303,9 @@ static void look_along(const struct frame *f, const struct step *s, int64_t i, b
 }
 
 /* Element i of the step's result is r, a NaN or inf. Returns whether the step has made r. In general, a step
- * makes a NaN if no operand is a NaN, and an inf if no operand is an inf or a NaN. A dot always makes r. A
- * load makes r only if r is a NaN. Ops of family create, selects and bitcasts never make r. */
+ * has made a NaN if no operand is a NaN, and has made an inf if no operand is an inf or a NaN. A dot has
+ * always made r. A load has made r if r is a NaN. Ops of family create, selects and bitcasts have never made
+ * r. */
 static bool is_born(const struct frame *f, const struct step *s, int64_t i, double r)
 {
     bool any_inf = false, any_nan = false, folds = s->op->code == OP_reduce || s->op->code == OP_scan;
@@ -321,15 +326,17 @@ static bool is_born(const struct frame *f, const struct step *s, int64_t i, doub
     return isnan(r) ? !any_nan : !any_inf && !any_nan;
 }
 
-/* Sets the birth of each element whose NaN, inf or loss of precision began at this op. Removes the birth of
- * each element that has none of these. */
+/* Sets the birth of each element of the result whose NaN, inf or loss of precision began at this op. Removes
+ * the birth of each element that is no NaN or inf (trace kind `nan`), or has lost no precision (kind
+ * `precision`). */
 static void mark_births(struct frame *f, const struct step *s, struct shadow *out, int64_t n)
 {
     struct float_trace *t = f->launch->trace;
     const struct value *v = &s->op->results[0];
     enum dtype type = step_dtype(v);
     double scale = t->kind == TRACE_precision ? shadow_scale(out, n) : 0, lost;
-    if (t->kind == TRACE_error || f->width) /* the reduction marks the results of its region */
+    if (t->kind == TRACE_error || f->width) /* inside of a region, nothing is marked: the reduction marks its
+                                             * results */
         return;
     for (int64_t i = 0; i < n; i++) {
         double r = number(v, step_out(f, s), i);
@@ -409,9 +416,9 @@ static int lowest_bit(double x)
 }
 
 /* Returns a bound of the rounding error of a sum of n numbers in an accumulator of `bits` bits. The absolute
- * values of the numbers add up to `magnitude`, and all numbers are multiples of 2^lowest. The bound is 0 if
- * the accumulator can represent all multiples of 2^lowest up to `magnitude`, because every partial sum is
- * then exact. */
+ * values of the numbers add up to `magnitude`, and all numbers are multiples of 2^lowest. If the accumulator
+ * can represent all multiples of 2^lowest up to `magnitude`, every partial sum is exact, and the bound is
+ * 0. */
 static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int lowest)
 {
     enum { DEPTH = 256 };
@@ -425,8 +432,8 @@ static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int
     return (double)(n < DEPTH ? n : DEPTH) * (ldexp(magnitude, -bits) + least);
 }
 
-/* Sets out->err to a bound of the error of a sum in any order. x is the shadow of the first of the `along` summands,
- * which are `stride` elements apart. */
+/* Sets out->err to a bound of the error of a sum in any order. The `along` summands are `stride` elements
+ * apart. `values` and x point to the first summand and its shadow. */
 static void sum_shadow(enum dtype t, const struct shadow *x, const char *values, int64_t along,
                        int64_t stride, struct shadow *out)
 {
@@ -480,8 +487,8 @@ static double magnitude_along(const struct frame *f, const struct step *s, int k
     return sum;
 }
 
-/* Increases the errors of the results of a reduction or scan that is not a sum, because each execution of the
- * region may round differently in another order. */
+/* Increases the errors of the results of a reduction or scan that is not a sum. In another order, each
+ * execution of the region may round differently. */
 static void widen_errors(const struct frame *f, const struct step *s, int64_t along)
 {
     for (int k = 0; k < s->nout; k++) {
@@ -496,8 +503,8 @@ static void widen_errors(const struct frame *f, const struct step *s, int64_t al
     }
 }
 
-/* Corrects the errors of the results of a reduction or scan. The steps of the region have computed the shadows for one
- * order, but the errors must be bounds for any order. */
+/* Corrects the errors of the results of a reduction or scan. The region's steps have computed errors for one
+ * order of the elements, but the errors must be bounds for every order. */
 static void shadow_reduce(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -527,12 +534,12 @@ static void shadow_reduce(struct frame *f, const struct step *s)
 
 enum { TF32_PRECISION = 11 };
 
-/* A factor of a dot, arranged so that the summed dimension is the last. */
+/* A factor of a dot, stored so that the dimension over which the dot sums is the last. */
 struct dot_factor {
     double *x, *exact, *err; /* the values, and the members `exact` and `err` of their shadows */
     int *lowest;             /* lowest_bit of each value */
     bool has_errors;
-    bool *cut; /* for each value: whether rounding to TF32 would change it */
+    bool *cut; /* cut[i]: rounding to TF32 would change value i */
     uint8_t precision;
     uint32_t birth;
 };
@@ -551,8 +558,8 @@ static int dot_bits(enum dtype in, enum dtype out)
     return in == DT_f8e4 || in == DT_f8e5 ? FP8_BITS : trace_format(out)->bits;
 }
 
-/* Returns the magnitude of the product a b by which tensor cores align the product with other summands. A
- * subnormal factor counts as the least normal number, `least`. */
+/* Tensor cores align the summands of a dot by their magnitudes. Returns the magnitude that they assume for
+ * the product a b. A subnormal factor counts as `least`, the least normal number. */
 static double aligned(double a, double b, double least)
 {
     return a == 0 || b == 0 ? 0 : fmax(fabs(a), least) * fmax(fabs(b), least);
@@ -584,7 +591,7 @@ static double dot_error(const struct dot *d, const double *a, const double *b, i
         if (d->a.cut[i * d->k + l] || d->b.cut[j * d->k + l])
             cut += fabs(a[l] * b[l]);
     if (overflows || finite > trace_format(d->out)->most / 8)
-        return INFINITY; /* if numbers overflow, tensor cores may give an inf, a NaN or a number */
+        return INFINITY; /* after an overflow, the result of tensor cores may be an inf, a NaN or a number */
     return err + sum_error(d->out, dot_bits(d->in, d->out), d->k + 1, finite, lowest) + ldexp(cut, -9);
 }
 
@@ -597,8 +604,9 @@ static double dot_exact(const struct dot *d, int64_t i, int64_t j)
     return sum;
 }
 
-/* Reads operand k of the dot: `rows` rows of `depth` elements. The first row begins at element `first` of the operand.
- * Consecutive rows are row_step elements apart, and consecutive elements of a row are `step` elements apart. */
+/* Reads `rows` rows of `depth` elements from operand k of the dot. The first row begins at element `first` of
+ * the operand. In the operand, consecutive rows are row_step elements apart, and consecutive elements of a
+ * row are `step` elements apart. */
 static struct dot_factor factor_of(struct frame *f, const struct step *s, int k, int64_t first, int64_t rows,
                                    int64_t depth, int64_t row_step, int64_t step)
 {
@@ -675,10 +683,10 @@ static void shadow_dot(struct frame *f, const struct step *s)
     }
 }
 
-/* Returns the error that element i of this add has in addition to the rounding error of an add. If a summand
- * is a dot's result, the compiler may use the other summand as the dot's accumulator. A tensor core then adds
- * the other summand together with the dot's products, and rounds differently. If no summand is a dot's
- * result, returns 0. */
+/* Returns how much the error of element i of this add exceeds the error of a usual add. If one summand is the
+ * result of a dot, the compiler may use the other summand as the accumulator of this dot. A tensor core then
+ * adds the accumulator together with the products of the dot, and rounds differently. If no summand is the
+ * result of a dot, returns 0. */
 static double dot_sum_error(const struct frame *f, const struct step *s, int64_t i)
 {
     double err = 0;
@@ -699,8 +707,8 @@ static double dot_sum_error(const struct frame *f, const struct step *s, int64_t
 
 /* -- a step -- */
 
-/* Marks the launch as uncertain if another rounding could change the result of a comparison or of a conversion to
- * integers. */
+/* Marks the launch as uncertain if another rounding could change the result of a comparison, or of a
+ * conversion or bitcast to integers. */
 static void check_decision(struct frame *f, const struct step *s)
 {
     const struct op *o = s->op;
@@ -710,7 +718,8 @@ static void check_decision(struct frame *f, const struct step *s)
     for (int64_t i = 0; x && i < step_elems(f, s); i++) {
         double a = number(op_opnd(o, 0), step_in(f, s, 0), i), err = x[i].err + (y ? y[i].err : 0);
         if (compares && f->width && (isnan(a) || isnan(number(op_opnd(o, 1), step_in(f, s, 1), i))))
-            doubt(f, s); /* which of several NaNs an argmax selects depends on the order */
+            doubt(f, s); /* if there are several NaNs, it depends on the order which of them an argmax
+                          * selects */
         if (err == 0)
             continue;
         if (converts ? o->code == OP_bitcast || trunc(a - err) != trunc(a + err)
@@ -785,8 +794,8 @@ void shadow_step(struct frame *f, const struct step *s)
 
 /* -- the debugger's search for NaNs, which needs no shadows -- */
 
-/* Returns whether there is a NaN in the accumulator, the row or the column from which a dot computes element i of its
- * result. */
+/* Returns whether the elements from which a dot computes element i of its result contain a NaN: the
+ * accumulator, a row of the first factor, and a column of the second. */
 static bool takes_nan(const struct frame *f, const struct step *s, int64_t i)
 {
     const struct type *a = op_opnd(s->op, 0)->type, *r = s->op->results[0].type;
@@ -799,8 +808,8 @@ static bool takes_nan(const struct frame *f, const struct step *s, int64_t i)
     return any;
 }
 
-/* Returns whether the step has made the NaN in element i of its result. A load makes the NaNs that it reads from
- * memory, but not the NaNs of its operand `other`. */
+/* Element i of the step's result is a NaN. Returns whether the step has made it. A load has made the NaNs
+ * that it reads from memory, but not the NaNs of its operand `other`. */
 static bool is_new_nan(const struct frame *f, const struct step *s, int64_t i)
 {
     const char *mask = s->op->code == OP_load ? step_in(f, s, 1) : NULL;

@@ -426,10 +426,10 @@ static void note_types(struct dispatch *d, PyObject *types)
     }
 }
 
-/* Calls the Python function `remember` after a slow call. It returns None if only Python can launch the
- * kernel. Otherwise it returns the tuple (address of neso_launch, address of the kernel, plan entries,
- * globals, types of arrays), and for an autotuner also the entry's `chosen`; the kernel then gets an entry.
- * On a failure, returns 0 with an exception set. */
+/* Calls the Python function `remember` after a slow call. The Python function returns None if only Python can
+ * launch the kernel. Otherwise it returns the tuple (address of neso_launch, address of the kernel, plan
+ * entries, globals, types of arrays), and for an autotuner also the entry's `chosen`; this function then adds
+ * an entry for the kernel. On a failure, this function returns 0 with an exception set. */
 static int remember(struct dispatch *d, PyObject *kernel, PyObject *args, PyObject *kwargs)
 {
     PyObject *found = PyObject_CallFunctionObjArgs(d->held[REMEMBER], kernel, args, kwargs, NULL);

@@ -36,7 +36,7 @@ struct given {
 };
 
 struct key {
-    PyObject *const *tensor_types; /* types of arrays; an array on a GPU has the attribute is_cuda */
+    PyObject *const *tensor_types; /* types of arrays; the attribute is_cuda of an array on a GPU is True */
     int ntypes;
     const struct torch_calls *torch;
     int is_full; /* the arguments did not fit into the arrays */

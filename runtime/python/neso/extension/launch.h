@@ -49,7 +49,8 @@ int read_address(PyObject *x, void *to);
  * for each value: `argument` and `kind` of struct plan_entry. On a failure, returns 0 with an exception
  * set. */
 int plan_read(struct plan *p, PyObject *launch, PyObject *kernel, PyObject *entries);
-/* Converts a Python object to a value of this kind. On a failure, returns 0 with an exception set. */
+/* Converts a Python object to a value of the kind `kind` (struct plan_entry). On a failure, returns 0 with
+ * an exception set. */
 int plan_value(char kind, PyObject *x, uint64_t *value);
 /* Launches the kernel with values[i] for entry i of the plan. On a failure, returns 0 with an exception set:
  * the Python function fail(status, message) raises it. */
