@@ -260,9 +260,9 @@ static bool may_have(const struct allocator *a, const struct allocation *alloc, 
 
 /* Returns the preferred number (from 0) of a register that belongs to a tuple; -1: none. A tuple reuses all
  * numbers of an older tuple or none. So once one register of the tuple has the number of an older tuple's
- * register, each other register prefers the number at the same index of the older tuple. In a tuple that
- * reuses no numbers, the first value of a register may be computed from the register at the same index of a
- * similar tuple (is_alike). The register then prefers the number of that other register. */
+ * register, each other register prefers the number at the same index of the older tuple. If the tuple
+ * reuses no numbers, and the instruction that first defines the register reads the register at the same index of a
+ * similar tuple (is_alike), the register prefers the number of that other register. */
 static int wanted_number(struct allocator *a, const struct allocation *alloc, const struct span *s)
 {
     const struct web *w = &a->webs[s->reg];

@@ -218,8 +218,8 @@ static bool is_descriptor(const struct entry *x)
     return starts_descriptor(x->s, x->n);
 }
 
-/* Reads "- 16 16": a word for each size, and for each stride except the last. The word 16 promises a multiple
- * of 16. */
+/* Reads the promises about a tensor descriptor, for example "- 16 16" if its rank is 2: a word for each size, then a
+ * word for each stride except the last. The word 16 promises a multiple of 16, and the word - promises nothing. */
 static bool read_sizes(const struct entry *words, struct leaf *leaf)
 {
     for (const char *s = words->s, *end = s + words->n; s < end;) {

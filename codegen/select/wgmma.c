@@ -266,11 +266,16 @@ static const struct value *yielded_for(const struct value *v)
     return loop && loop->code == OP_for && i >= 0 ? op_opnd(loop->regions[0]->last, i) : v;
 }
 
+static bool reads_as_a(const struct op *o, const struct value *v)
+{
+    return o->code == OP_mma_start && op_opnd(o, DOT_a) == v;
+}
+
 /* Returns a dot that reads v from registers as its operand A, or NULL. */
 static const struct op *dot_of_operand(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)
-        if (u->user->code == OP_mma_start && op_opnd(u->user, DOT_a) == v)
+        if (reads_as_a(u->user, v))
             return u->user;
     return NULL;
 }
@@ -287,23 +292,36 @@ static const struct op *reader_of(const struct value *v)
  * and ptxas replaces a larger number by 7. */
 enum { MOST_PENDING = 7 };
 
+/* Appends the registers of operand A to the n operands in x, and returns the new number of operands. */
+static int add_words(const struct matrix *words, const struct fragment *g, struct opnd *x, int n)
+{
+    for (int k = 0; k < words->n / g->word_elems && n < UINT8_MAX; k++)
+        x[n++] = words->x[k];
+    return n;
+}
+
 /* The results of the wait are already in the registers of the accumulators. If a dot in flight reads operand
  * A from registers, these registers must not change before the wait. So they become operands of the
- * wgmma.wait_group. */
+ * wgmma.wait_group. Several dots may read the same operand A, each from registers of its own. */
 void select_wgmma_wait(struct select *s, const struct op *o)
 {
     int64_t pending = op_int(o, ATTR_pending);
     struct opnd x[UINT8_MAX] = {opnd_int(CLASS_b32, pending < MOST_PENDING ? pending : MOST_PENDING)};
     int n = 1;
     for (int i = 0; i < o->nopnds; i++) {
-        const struct op *dot = reader_of(op_opnd(o, i));
-        if (!dot)
-            continue;
-        const struct fragment *g = mma_choose(dot, true, false).fragment;
-        void **kept = op_opnd(dot, DOT_a) == op_opnd(o, i) ? map_get_ptr(&s->words, dot) : NULL;
-        const struct matrix words = kept ? *(const struct matrix *)*kept : words_of(s, op_opnd(o, i), g);
-        for (int k = 0; k < words.n / g->word_elems && n < UINT8_MAX; k++)
-            x[n++] = words.x[k];
+        const struct value *v = op_opnd(o, i);
+        const struct op *dot = reader_of(v);
+        const struct fragment *g = dot ? mma_choose(dot, true, false).fragment : NULL;
+        bool is_kept = false;
+        for (const struct use *u = v->uses; u && dot; u = u->next) {
+            void **kept = reads_as_a(u->user, v) ? map_get_ptr(&s->words, u->user) : NULL;
+            n = kept ? add_words(*kept, g, x, n) : n;
+            is_kept |= kept != NULL;
+        }
+        if (dot && !is_kept) {
+            const struct matrix words = words_of(s, v, g);
+            n = add_words(&words, g, x, n);
+        }
     }
     emit_insn(s, form0(INSN_wgmma_wait, PT_none), 0, n, x);
     for (int i = 0; i < o->nresults; i++)

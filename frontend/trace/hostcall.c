@@ -33,7 +33,8 @@ struct deferred {
 };
 
 static const struct native_class deferred_class = {.name = "str"};
-/* The kernel's object for the result of a host function: `data` is the IR value that holds the result's address. */
+/* The class of the objects that stand for results of host functions while a kernel is traced. `data` of such an object
+ * is the IR value that holds the address of the host object when the kernel runs. */
 static const struct native_class result_class = {
     .name = "result of a plain Python function (int() or float() makes it a number)"};
 

@@ -91,7 +91,7 @@ void layout_slice(struct layout *out, const struct layout *l, int dim, bool drop
 /* Sets *out to l with a new dimension of size 1 at `dim`. */
 void layout_expand(struct layout *out, const struct layout *l, int dim);
 /* Computes the layout of a join's result, of the given rank and shape. The two operands of the join have layout
- * l. The lowest register bit numbers the elements of the new last dimension. */
+ * l. The lowest bit of the register's number is the index in the new last dimension, whose size is 2. */
 void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape);
 /* Sets *out to l with dimension `dim` reduced to size 1. A tile of layout *out can be broadcast to layout l
  * without moving data. */

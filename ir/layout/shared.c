@@ -155,8 +155,9 @@ static void add_vector_bits(struct vector_bits *v, const struct layout *l, const
 
 /* Computes the subspace that R may intersect only in zero (see the head of this file): the span of the words
  * that a phase of `nlanes` lane bits accesses, without two kinds of coordinate bits. The bits of `ignored`
- * number elements of one word or vector, and do not count. The bits of `elsewhere` belong to the vector of
- * the other layout: two words that differ in a bit of `elsewhere` are always in different banks. So only
+ * number elements of one word or vector, and do not count. The bits of `elsewhere` are in V only because
+ * the other layout needs them. V has the lowest bits of the offset, so they are bits of the bank's number: two
+ * words that differ in a bit of `elsewhere` are always in different banks. So only
  * vectors of the span in which the bits of `elsewhere` are zero belong to the result. To find these vectors,
  * the function moves the bits of `elsewhere` to the highest positions, which span_add eliminates first. The
  * result has at most `most` vectors. */

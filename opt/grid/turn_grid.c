@@ -8,8 +8,8 @@
  *       %p = %X + %m * %stride + %n * 512           %n = %k - %m * num_programs axis=1
  *
  * The GPU starts CTAs in the order of axis 0. If axis 0 numbers rows, and axis 1 the parts of a row, each running CTA
- * accesses a short part of a different row. DRAM must then open a page for each row. If several programs read
- * the same row, the caches have evicted the row before the next program that reads it starts. So the pass
+ * accesses a short part of a different row. DRAM must then open a page for each row. Programs that read the
+ * same row run far apart, so the caches have evicted the row before the next of these programs starts. So the pass
  * renumbers the programs: consecutive CTAs then run programs that are neighbours along axis 1.
  *
  * An access has a short step along an axis if its address changes, from one program to the next along this axis, by

@@ -491,8 +491,9 @@ static struct site *leader_of(const struct assign *a, struct class *c)
 }
 
 /* Returns how many consecutive elements each thread should hold along fast_dim: the width of the widest
- * vector that the alignment of some access of class c allows, within two limits. The elements have at most 16
- * bytes in the widest stored type, and at most assign_layouts_run_bytes in the widest loaded type. So if a
+ * vector that the alignment of some access of class c allows, within two limits. Together, the elements take at
+ * most assign_layouts_run_bytes in the widest type that an op `load` reads, and at most 16 bytes in the widest
+ * type of the other accesses. So if a
  * kernel loads a wide type and stores a narrow type, each thread stores one whole vector, but loads the
  * elements with two instructions. The second load hits in L1, because the first load has fetched whole
  * sectors. Two stores, in contrast, would write each sector in two halves. */

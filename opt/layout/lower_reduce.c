@@ -256,9 +256,10 @@ static bool counts_along(const struct value *v, int64_t axis)
 }
 
 /* Returns the op in the region that compares the indices a < b of the two pairs that the region combines;
- * NULL if there is none. The region must yield one of these two indices. So the comparison is true if all
- * elements that were combined into the first pair precede all elements that were combined into the second
- * pair. */
+ * NULL if there is none. The region must yield one of these two indices, and the index of an element
+ * must be its place along the axis (counts_along). The index in a pair is then the place of one of the elements that
+ * were combined into the pair. So the comparison is true if all elements that were combined into the first pair
+ * precede all elements that were combined into the second pair. */
 static const struct op *index_comparison(const struct op *o)
 {
     const struct block *region = o->regions[0];

@@ -89,8 +89,8 @@ static int mark(struct affine_table *t, struct op *loop, bool writes, int most)
 /* Returns the unroll factor. The factor doubles until the arithmetic takes as long as the loads
  * (load_ahead_slots), but only while the tiles fit into `most` registers, and at most to
  * load_ahead_iterations. `regs` is the number of registers that the tiles of one iteration take. The factor
- * is 1 if threads wait for other threads, because an iteration then takes as long as its loads in any
- * case. */
+ * is 1 if the body has a reduction or a scan in which threads wait for each other: one iteration then takes as
+ * long as its loads. */
 static int factor_of(const struct op *loop, const struct contents *c, int regs, int most)
 {
     const struct params *params = op_params(loop);

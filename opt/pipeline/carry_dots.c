@@ -24,7 +24,7 @@
  * - The body has no branches: a branch that computes the dot's operand (keep_maximum.c) would write the
  *   operand's registers while the dot of the previous iteration still reads them.
  * - The loop does nothing with the last dot's accumulator but carry it.
- * - Threads write no buffer that the dot reads.
+ * - The loop's body writes no buffer that the dot reads, and copies no registers that the dot reads.
  * - After the wait for the dot, the only ops with effects are releases of stages.
  * - The rings of these stages have several stages, because the producer must fill a stage for the first dot
  *   before the loop releases the last dot's stage.
@@ -111,11 +111,28 @@ static int find_dots(struct carried_dot *c)
     return dots;
 }
 
-/* Returns whether no thread writes the dot's operand x while the dot is in flight: x is in registers, in a
- * buffer that asynchronous copies fill, or in a buffer that is filled outside the loop. */
+/* Returns whether an op of the loop's body writes the buffer x or another stage of x. */
+static bool is_written(const struct carried_dot *c, const struct value *x)
+{
+    const struct op *alloc = buffer_alloc(x, NULL);
+    for (const struct op *o = c->loop->regions[0]->first; o; o = o->next)
+        if (op_has(o, WRITES) && op_opnd(o, 0)->type->kind == TY_shared &&
+            buffer_alloc(op_opnd(o, 0), NULL) == alloc)
+            return true;
+    return false;
+}
+
+/* Returns whether the dot's operand x stays as it is while the dot is in flight. x may be in a buffer that is filled
+ * outside the loop, or in a ring that a producer fills: it waits for the release of a stage. If the loop itself
+ * copies into the ring, only the order of the loop's ops protects the stage that the dot reads. x may also be
+ * in registers, but not if the dot reads copies of these registers (32-bit elements: words_of in
+ * codegen/select/wgmma.c), which the carried value does not keep. */
 static bool is_safe(const struct carried_dot *c, const struct value *x)
 {
-    return x->type->kind == TY_tile || value_is_outside(x, c->loop) || x->def->code == OP_shared_stage;
+    enum { COPIED_BYTES = 4 };
+    if (x->type->kind == TY_tile)
+        return type_elem_bytes(x->type) < COPIED_BYTES;
+    return value_is_outside(x, c->loop) || (x->def->code == OP_shared_stage && !is_written(c, x));
 }
 
 /* Returns the number of the stage that `release` releases. */

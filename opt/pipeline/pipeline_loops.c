@@ -36,17 +36,17 @@
  * next step are loaded from shared memory while the current step multiplies. The wait for the next iteration's copies
  * is before the last step. The last step's instructions depend neither on this wait nor on the barrier
  * after it. So the scheduler of code generation can start these instructions first, and they hide the
- * latency of the barrier. In the sketch, %a.0 is the first step's part of %a, %n is the number of the next
- * stage, and %n.0 is the first step's part of the next iteration's %a.
+ * latency of the barrier. In the sketch, %a.0 and %a.1 are the parts of %a for the first and the second
+ * step, %next is the number of the next stage, and %a.next is the first step's part of the next iteration's %a.
  *
  *     for ... carry(..., %a.0, %b.0)
  *       %a.1 = shared_load %ring[%stage] at=[0,16] ...
  *       async_copy %ring[%stage - 1], ...
  *       %d.0 = dot %a.0, %b.0, %acc
  *       async_wait pending=1
- *       %n.0 = shared_load %ring[%n] at=[0,0] ...
+ *       %a.next = shared_load %ring[%next] at=[0,0] ...
  *       %d.1 = dot %a.1, %b.1, %d.0
- *       yield ..., %n.0, ...
+ *       yield ..., %a.next, ...
  *
  * If the plan leaves a dot in flight while the next dot starts, the copies follow the wait for the previous
  * dot:

@@ -77,16 +77,17 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
 }
 
 /* Returns whether all users of the load compute operands of dots, through ops that `way` permits. With
- * OTHERS, returns true for any tile that has a use, unless the first use in the list is the loop's yield.
- * Sets *target to the value whose type decides the layout of the ring. This is the buffer that an
+ * OTHERS, returns true for any tile that has a use, unless the loop yields the tile. Sets *target to the value whose type decides the layout of the ring. This is the buffer that an
  * asynchronous dot reads, if there is one. Otherwise it is the converted tile if all users are conversions,
  * or else the loaded tile. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
-    bool all_direct = true, all_convert = x->type->rank > 1; /* reads of vectors cause no bank conflicts */
+    bool is_yielded = false, all_direct = true,
+         all_convert = x->type->rank > 1; /* reads of vectors cause no bank conflicts */
     for (const struct use *u = x->uses; u; u = u->next) {
         const struct op *o = u->user;
+        is_yielded |= o == load->block->last;
         bool is_shared = o->code == OP_to_shared, is_direct = o->block == load->block;
         all_convert &= is_direct && o->code == OP_convert;
         is_direct &= o->code == OP_convert || is_shared;
@@ -100,7 +101,7 @@ static bool goes_to_dots(const struct op *load, enum way way, const struct value
     }
     *target = buffer ? buffer : all_direct || all_convert ? fragment : x;
     if (way == OTHERS)
-        return *target != NULL && x->uses->user != load->block->last;
+        return *target != NULL && !is_yielded;
     return all_direct ? *target != NULL : ends_in_dots(x, load->block, way, 0);
 }
 

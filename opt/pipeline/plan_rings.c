@@ -7,7 +7,7 @@
  *       %d = mma_start %s, %t, ...
  *     }
  *
- * A batch is the set of tiles that one block loads for one dot. The copies of a batch fill one stage of a
+ * A batch is the set of tiles that the ops of one IR block (a loop's body, say) load for one dot. The copies of a batch fill one stage of a
  * ring. A vector from which the block computes an operand of a dot belongs to the batch of the dot's other
  * operand.
  *

@@ -60,6 +60,8 @@
 #include "opt/pipeline/rotate_loads.h"
 #include "opt/simplify/simplify.h"
 
+#include <limits.h>
+
 /* The side effect of an op. */
 enum effect {
     NOTHING,
@@ -667,20 +669,33 @@ static bool reads_sum_under_dot(const struct segment *s)
 
 /* -- the rewrite -- */
 
-/* Sets the attribute `pending` of each wait for a dot to the number of dots that have started after this dot
- * and before the wait. */
+/* Returns the number of dots that start before `dot` in the segment's order. */
+static int dots_before(const struct segment *s, const struct op *dot)
+{
+    int n = 0;
+    for (int i = 0; s->nodes.at[s->order.at[i]].op != dot; i++)
+        n += s->nodes.at[s->order.at[i]].effect == STARTS_DOT;
+    return n;
+}
+
+/* Sets the attribute `pending` of each wait: the number of dots that have started after the dot for which it waits. If
+ * an earlier wait leaves fewer dots in flight, these are all that this wait can leave: with a larger number, ptxas does
+ * not know that the dot has ended, and inserts a wait (message C7517). */
 static void set_pending(struct segment *s)
 {
+    int started = 0,
+        in_flight = INT_MAX; /* the dots of the segment; those that the last wait leaves, and later ones */
     for (int i = 0; i < s->order.n; i++) {
-        const struct op *dot = s->nodes.at[s->order.at[i]].op;
-        if (!starts_dot(dot))
-            continue;
-        struct op *wait = wait_of(dot);
-        int newer = 0;
-        for (int k = i + 1; s->nodes.at[s->order.at[k]].op != wait; k++)
-            newer += s->nodes.at[s->order.at[k]].effect == STARTS_DOT;
-        if (newer)
-            op_set_int(wait, ATTR_pending, newer);
+        const struct node *n = &s->nodes.at[s->order.at[i]];
+        if (n->effect == STARTS_DOT) {
+            started++;
+            in_flight += in_flight < INT_MAX;
+        } else if (n->effect == AWAITS_DOT) {
+            const int newer = started - 1 - dots_before(s, op_opnd(n->op, 0)->def);
+            in_flight = newer < in_flight ? newer : in_flight;
+            if (in_flight)
+                op_set_int(n->op, ATTR_pending, in_flight);
+        }
     }
 }
 

@@ -90,7 +90,8 @@ static void view_pairs(struct builder *b, struct value **x, int n, int bit)
         x[i] = build_reshape(b, x[i], 3, shape);
 }
 
-/* Combines the elements of each x[i] that differ in bit `bit` of their numbers. */
+/* Combines each pair of elements whose numbers differ only in bit `bit`, and sets x[i] to the results, which have
+ * half as many elements. */
 static void combine_bit(struct builder *b, const struct op *model, struct value **x, int bit, bool swapped)
 {
     const int n = (int)model->nopnds;

@@ -108,8 +108,8 @@ static int64_t elems_of(const struct op *o)
     return o->nopnds && op_opnd(o, 0) ? type_elems(op_opnd(o, 0)->type) : 0;
 }
 
-/* Returns the largest number of elements that a step in the region of a reduction, scan or map computes; 0
- * for ops of other families. */
+/* Returns an upper bound for the number of elements that a step in o's region computes at once, if o is a
+ * reduction, scan or map: the number of elements of o's first operand. Returns 0 for other ops. */
 static int64_t region_width(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_reduce ? type_elems(op_opnd(o, 0)->type) : 0;
