@@ -167,7 +167,7 @@ bool form_takes_imm(struct form form, int k, int nvec)
 {
     enum ptype t = form.from != PT_none ? form.from : form.type;
     const char *row = insn_info[form.code].operands;
-    if (form.code == INSN_pack || insn_info[form.code].traits & TIED ||
+    if (form.code == INSN_pack || form.code == INSN_asm || insn_info[form.code].traits & TIED ||
         (strchr(row, '%') && kind_of(row, k, nvec) == WORD_register))
         return false;
     return t != PT_f16 && t != PT_bf16 && t != PT_f16x2 && t != PT_bf16x2 && t != PT_e4m3x2 && t != PT_e5m2x2;

@@ -242,7 +242,7 @@ struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int n
 enum reg_class form_class(struct form form); /* the register class of the result */
 struct form form_mov(enum reg_class cls);
 /* Returns whether operand k may be a constant. It must be a register in three cases: the instruction is a
- * pack or TIED, it reads 16-bit, packed or 8-bit floats, or the operand's word in insns.h allows only
+ * pack, inline assembly or TIED, it reads 16-bit, packed or 8-bit floats, or the operand's word in insns.h allows only
  * registers. nvec is the number of operands in braces, as in struct insn. */
 bool form_takes_imm(struct form form, int k, int nvec);
 struct opnd opnd_int(enum reg_class cls, int64_t i);

@@ -528,9 +528,11 @@ struct obj *builtin_get_int_dtype(struct eval *e, struct obj **args, const struc
 
 /* -- constants -- */
 
+/* Implements tl.constexpr(x). As in Triton, a value known only at run time is no error, and stays what it is. */
 struct obj *builtin_constexpr(struct eval *e, struct obj **args, const struct args *call)
 {
-    return trace_constexpr(e, args[0], call->loc);
+    bool is_known = args[0]->kind != OBJ_tensor || args[0]->tensor.constant;
+    return is_known ? trace_constexpr(e, args[0], call->loc) : args[0];
 }
 
 struct obj *builtin_tuple(struct eval *e, struct obj **args, const struct args *call)

@@ -444,13 +444,13 @@ ROW(tl,        device_assert,  "cond, msg='', mask=None",          device_assert
     "cond: booleans; mask: int1", "wants-string", "tl.device_assert(x > 0, 'negative')")
 ROW(tl,        inline_asm_elementwise, "asm, constraints, args, dtype, is_pure, pack", inline_asm, NULL,
     "Applies PTX to each element, or to packs of elements in 32-bit registers. The interpreter cannot run it.",
-    "constraints: '=r,r,...'; args: tiles that broadcast; dtype: of the result, or a tuple; pack: a power of two", "asm-constraints asm-pack asm-type asm-many",
+    "constraints: '=r,r,...', n for a constant that the text contains as a number; args: tiles that broadcast; dtype: of the result, or a tuple; pack: a power of two", "asm-constraints asm-immediate asm-pack asm-type asm-many",
     "tl.inline_asm_elementwise('neg.f32 $0, $1;', '=f,f', [x], tl.float32, True, 1)")
 
 HEADING("Types, constants")
 ROW(constant,  constexpr,      "value",                            constexpr,     NULL,
     "A value known at compile time. As a parameter's annotation, it means that a launch passes a constant.",
-    "value: a number, string, type, function or tuple", "constexpr-of-tensor", "tl.constexpr(3) + 1\n# 4")
+    "value: a number, string, type, function or tuple; a value known at run time stays what it is", "", "tl.constexpr(3) + 1\n# 4")
 ROW(constant,  tuple,          "items",                            tuple,         NULL,
     "A tuple.", "items: anything", "unpack-kind", "tl.tuple((1, 2))[1]\n# 2")
 ROW(constant,  pointer_type,   "element_ty, address_space=1, const=False", pointer_type, NULL,

@@ -2,6 +2,7 @@
 /* debug.c: implements builtins for ranges of loops, optimization hints, prints, assertions and inline assembly. */
 #include "frontend/builtins/handlers.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* -- ranges -- */
@@ -334,6 +335,93 @@ static int asm_operands(struct eval *e, struct obj **items, const struct args *c
     return n;
 }
 
+/* The parts of a call of inline_asm_elementwise that inline_constants rewrites. */
+struct assembly {
+    const char *text, *constraints;
+    int pack, nresults, nopnds;
+    const struct type *const *results;
+    struct obj **given, **x; /* the operands as the program wrote them, and as tensors */
+};
+
+/* Returns the number of constraints of a result or operand of type t: one for each of its registers. */
+static int constraints_of(const struct type *t, int pack)
+{
+    return pack / asm_elems_per_register(type_elem_bits(t), pack);
+}
+
+/* Writes to a->text the text without the operands that are constants: $k becomes constants[k], or, if that is NULL, the
+ * number of the operand among those that stay. */
+static void renumber(struct eval *e, struct assembly *a, const char *const *constants, int n)
+{
+    struct text out;
+    text_init(&out, e->arena);
+    for (const char *s = a->text; *s;) {
+        size_t digits = *s == '$' ? strspn(s + 1, "0123456789") : 0;
+        long k = digits ? strtol(s + 1, NULL, 10) : n;
+        size_t size = digits ? digits + 1 : *s == '$' && s[1] == '$' ? 2 : 1;
+        if (k < n && constants[k]) {
+            text_printf(&out, "%s", constants[k]);
+        } else if (k < n) {
+            long gone = 0;
+            for (long i = 0; i < k; i++)
+                gone += constants[i] != NULL;
+            text_printf(&out, "$%ld", k - gone);
+        } else {
+            text_bytes(&out, s, size);
+        }
+        s += size;
+    }
+    a->text = out.s ? out.s : "";
+}
+
+/* Writes the constants whose constraint is `n` or `i` into the text, as LLVM does, and drops these operands and their
+ * constraints. Returns false after an error, which it reports. */
+static bool inline_constants(struct eval *e, struct assembly *a, struct loc at)
+{
+    enum { MOST = 16 * (ASM_RESULTS + ASM_OPNDS) };
+    const char *constants[MOST] = {NULL}, *s = a->constraints;
+    struct text kept;
+    int n = 0, nkept = 0;
+    bool any = false;
+    text_init(&kept, e->arena);
+    for (int i = 0; i < a->nresults + a->nopnds; i++) {
+        const int k = i - a->nresults;
+        const struct type *t = k < 0 ? a->results[i] : a->x[k]->tensor.value->type;
+        bool is_constant = false;
+        for (int left = constraints_of(t, a->pack); left > 0; left--, n++) {
+            size_t size = strcspn(s, ",");
+            const char letter = s[strspn(s, " ")];
+            is_constant = k >= 0 && (letter == 'n' || letter == 'i');
+            int64_t number;
+            if (is_constant && !obj_as_int(a->given[k], &number)) {
+                diag_error(e->diag, trace_loc(e, at), ERR_asm_immediate, letter, type_text(e, a->given[k]));
+                return false;
+            }
+            if (is_constant) {
+                struct text digits;
+                text_init(&digits, e->arena);
+                text_printf(&digits, "%lld", (long long)number);
+                constants[n] = digits.s;
+            } else {
+                text_bytes(&kept, ",", kept.len > 0);
+                text_bytes(&kept, s, size);
+            }
+            s += size + (s[size] == ',');
+        }
+        any |= is_constant;
+        if (k >= 0 && !is_constant)
+            a->x[nkept++] = a->x[k];
+    }
+    if (!any)
+        return true;
+    if (*s)
+        text_printf(&kept, "%s%s", kept.len ? "," : "", s);
+    a->nopnds = nkept;
+    a->constraints = kept.s ? kept.s : "";
+    renumber(e, a, constants, n);
+    return true;
+}
+
 struct obj *builtin_inline_asm(struct eval *e, struct obj **args, const struct args *call)
 {
     const char *text, *constraints;
@@ -360,22 +448,27 @@ struct obj *builtin_inline_asm(struct eval *e, struct obj **args, const struct a
     if (n < 0 || is_many)
         return obj_error;
     int rank = n ? rank_of(x[0]) : 0;
-    for (int i = 0; i < n; i++)
-        values[i] = x[i]->tensor.value;
     for (int i = 0; i < nout; i++) {
         if (!(scalars[i] = arg_dtype(e, dtypes[i], at)) || !is_asm_type(e, scalars[i], at))
             return obj_error;
         types[i] = lang_ir(e->trace->module, lang_block(e, scalars[i], rank, n ? shape_of(x[0]) : NULL));
     }
-    struct op *o =
-        build_op(trace_builder(e, call->loc), is_pure ? OP_asm : OP_asm_effect, n, values, nout, types, 0);
-    op_set_str(o, ATTR_text, text, (int)strlen(text));
-    op_set_str(o, ATTR_constraints, constraints, (int)strlen(constraints));
+    const int *shape = n ? shape_of(x[0]) : NULL;
+    struct assembly a = {text, constraints, (int)pack, nout, n, types, NULL, x};
+    items_of(&args[2], &a.given);
+    if (!inline_constants(e, &a, arg_loc(call, 1, "constraints")))
+        return obj_error;
+    for (int i = 0; i < a.nopnds; i++)
+        values[i] = x[i]->tensor.value;
+    struct op *o = build_op(trace_builder(e, call->loc), is_pure ? OP_asm : OP_asm_effect, a.nopnds, values,
+                            nout, types, 0);
+    op_set_str(o, ATTR_text, a.text, (int)strlen(a.text));
+    op_set_str(o, ATTR_constraints, a.constraints, (int)strlen(a.constraints));
     op_set_int(o, ATTR_pack, pack);
-    if (!check_constraints(e, o, constraints, arg_loc(call, 1, "constraints")))
+    if (!check_constraints(e, o, a.constraints, arg_loc(call, 1, "constraints")))
         return obj_error;
     for (int i = 0; i < nout; i++)
-        out[i] = tensor_new(e, &o->results[i], scalars[i], rank, n ? shape_of(x[0]) : NULL);
+        out[i] = tensor_new(e, &o->results[i], scalars[i], rank, shape);
     bool is_tuple = args[3]->kind == OBJ_tuple || args[3]->kind == OBJ_list;
     return is_tuple ? obj_tuple(e, nout, out) : out[0];
 }

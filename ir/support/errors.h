@@ -395,6 +395,7 @@ ERROR(static_assert_kind, "the condition of tl.static_assert must be a constant 
 ERROR(asm_pack, "pack must be a power of 2 from 1 to 16, found %l")
 ERROR(asm_type, "inline assembly does not take %s: cast it, for example to tl.int32")
 ERROR(asm_many, "inline assembly has 1 to 8 results, and at most 16 operands")
+ERROR(asm_immediate, "constraint '%c' needs a constant integer, found %s")
 ERROR(asm_constraints, "the constraints do not fit at '%s': first results (%d), each as '=r', then operands (%d), with a register for each 32 bits or element; r and f have 32 bits, h 16, l and d 64")
 ERROR(print_prefix, "the prefix of a print must be a constant ASCII string")
 ERROR(not_supported, "%s is not supported by this version of neso")

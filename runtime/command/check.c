@@ -63,7 +63,7 @@ static int count_errors(neso_context *ctx)
 
 /* -- kernels that no launch compiles -- */
 
-enum { PARAMS_MOST = 64, ERRORS_MOST = 20 };
+enum { PARAMS_MOST = 512, ERRORS_MOST = 20 };
 enum guess { POINTER, INTEGER, FLOAT, CONSTANT, GUESSES };
 
 struct param {

@@ -1,5 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# If a run-time value is assigned to a local variable with the annotation constexpr, the variable has this value.
+# If a run-time value is assigned to a local variable with the annotation constexpr, the variable has this value; tl.constexpr(x) of a
+# run-time value is this value.
 import torch
 import triton
 import triton.language as tl
@@ -9,7 +10,7 @@ import triton.language as tl
 def blocks(OUT, n, per_program, TILE: tl.constexpr):
     LENGTH: tl.constexpr = TILE * per_program
     start = LENGTH * tl.program_id(0)
-    end = tl.minimum(start + LENGTH, n)
+    end = tl.minimum(start + tl.constexpr(LENGTH), n)
     total = 0
     for at in range(start, end, TILE):
         total += tl.sum((at + tl.arange(0, TILE) < end).to(tl.int32), 0)

@@ -1,6 +1,7 @@
 # runs: emulator cuda triton (not interpreter, not triton-interpret: they cannot run PTX)
 # Tests inline assembly: one and several results, packed bytes and halves, scopes that declare registers, predicates, no
-# operands, and blanks around constraints (none before "=", where Triton mistakes an output for an input and aborts).
+# operands, and blanks around constraints (none before "=", where Triton mistakes an output for an input and aborts). Constants
+# with the constraint n are numbers in the text, and with r registers: sub.f16x2 takes no number.
 import torch
 import triton
 import triton.language as tl
@@ -52,6 +53,22 @@ def packed(bytes_, halves, out, out_halves, N: tl.constexpr):
 
 
 @triton.jit
+def constants(x, high, low, N: tl.constexpr):
+    i = tl.arange(0, N)
+    MASK: tl.constexpr = 0x000f000f
+    MAGIC: tl.constexpr = 0x64006400  # 1024 and 1024 as float16; the sum of 1024 and a number below 1024 has the number as its last bits
+    a, b = tl.inline_asm_elementwise("""{
+        .reg .b32 tmp;
+        and.b32 tmp, $2, $3;
+        or.b32 tmp, tmp, $4;
+        sub.f16x2 tmp, tmp, $5;
+        mov.b32 {$0, $1}, tmp;
+    }""", "=h,=h,r,n,n,r", args=[tl.load(x + i), MASK, MAGIC, MAGIC], dtype=(tl.float16, tl.float16), is_pure=True, pack=1)
+    tl.store(low + i, a)
+    tl.store(high + i, b)
+
+
+@triton.jit
 def nothing(out):
     tl.store(out, tl.inline_asm_elementwise("mov.b32 $0, 42;", "=r", [], dtype=tl.int32, is_pure=False, pack=1))
 
@@ -93,6 +110,12 @@ packed[(1,)](small, half, out_small, out_half, N=N)
 assert out_small[0].tolist() == [v ^ 15 for v in small.tolist()]
 assert torch.equal(out_small[1], small)
 assert torch.equal(out_half, torch.abs(half))
+
+word = torch.arange(N, dtype=torch.int32, device="cuda") * 65537
+high, low = torch.empty(2, N, dtype=torch.float16, device="cuda")
+constants[(1,)](word, high, low, N=N)
+for i in (0, 3, 31):
+    assert high[i].item() == low[i].item() == i % 16, i
 
 one = torch.zeros(1, dtype=torch.int32, device="cuda")
 nothing[(1,)](one)

@@ -15,6 +15,7 @@ import pickle
 import sys
 import tempfile
 import threading
+import types
 import unittest
 import warnings
 
@@ -95,6 +96,11 @@ def by_tuple(pair, more, out, BLOCK: tl.constexpr):
     if more[1] is None:
         x += more[0]
     tl.store(out + i, x)
+
+
+@triton.jit
+def of_dtype(x, out, dtype: tl.constexpr):
+    tl.store(out, tl.load(x) * 2)
 
 
 @triton.jit
@@ -316,6 +322,42 @@ class LaunchTest(unittest.TestCase):
         out = Tensor([0] * 8)
         by_halves[(1,)](out, 8)
         self.assertEqual(sum(out.values), 4)
+
+    def test_a_dtype_of_torch(self):
+        kind = type("dtype", (), {"__module__": "torch", "__repr__": lambda self: "torch.float32", "__hash__": lambda self: 1,
+                                  "__eq__": lambda self, other: self is other})
+        x, y = Tensor([2.0]), Tensor([0])
+        of_dtype[(1,)](x, y, kind())
+        self.assertEqual(y.values[0], 4)
+
+    def test_an_object_around_a_tensor(self):
+        class Storage:
+            def __init__(self, tensor):
+                self.tensor = tensor
+
+            def data_ptr(self):
+                return self.tensor.data_ptr()
+
+            def nbytes(self):
+                return self.tensor.nbytes
+
+        class Inner:
+            def __init__(self, tensor):
+                self.tensor, self.device = tensor, types.SimpleNamespace(type="cpu")
+
+            def untyped_storage(self):
+                return Storage(self.tensor)
+
+        class Wrapped:
+            def __init__(self, tensor):
+                self.dtype, self.layout = tensor.dtype, types.SimpleNamespace(data=Inner(tensor))
+
+            def data_ptr(self):
+                return self.layout.data.tensor.data_ptr()
+
+        x, y = Tensor(range(8)), Tensor([0] * 8)
+        scale[(1,)](Wrapped(x), y, 8, 1.0, BLOCK=8)
+        self.assertEqual(list(y.values), [3 * v for v in x.values])
 
     def test_globals_keep_their_values(self):
         global changing

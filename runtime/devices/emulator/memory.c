@@ -65,13 +65,14 @@ static _Noreturn void out_of_bounds(struct emu_warp *w, const struct emu_insn *i
 {
     const struct emu_launch *l = w->cta->launch;
     const struct cpu_buffer *b = cpu_buffer_at(l->buffers, l->nbuffers, at), *next = b ? b + 1 : l->buffers;
-    if (next < l->buffers + l->nbuffers && (!b || at - (b->base + b->bytes) > next->base - at))
+    /* the distance from the end of b; 0 if the access starts in b, and ends beyond it */
+    const uint64_t behind = b && at > b->base + b->bytes ? at - (b->base + b->bytes) : 0;
+    if (next < l->buffers + l->nbuffers && (!b || behind > next->base - at))
         emu_fail(w, in, lane, ERR_out_of_bounds,
                  "address 0x%" PRIx64 " is %" PRIu64 " bytes before '%s' (%d bytes are accessed)", at,
                  next->base - at, buffer_name(next), bytes);
     if (!b)
         emu_fail(w, in, lane, ERR_out_of_bounds, "address 0x%" PRIx64 " is in no tensor", at);
-    const uint64_t behind = at - (b->base + b->bytes);
     if (behind > NEAR_BYTES && behind > b->bytes)
         emu_fail(w, in, lane, ERR_out_of_bounds,
                  "address 0x%" PRIx64 " is in no tensor, and %" PRIu64

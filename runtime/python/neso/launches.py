@@ -229,6 +229,21 @@ def host_of(x, copies):
         return Host(x.unsafe_buffer_pointer(), x.nbytes)
     if hasattr(x, "data_ptr") and hasattr(x, "nbytes"):
         return Host(x.data_ptr(), x.nbytes)
+    inner = tensor_of(x, x.data_ptr()) if hasattr(x, "data_ptr") else None
+    return None if inner is None else host_of(inner, copies)
+
+
+def tensor_of(x, address, depth=3):
+    """Returns the tensor in the attributes of an object, or in their attributes, whose storage contains the address; None if there
+    is none."""
+    for y in vars(x).values() if depth and hasattr(x, "__dict__") else ():
+        if hasattr(y, "untyped_storage"):
+            storage = y.untyped_storage()
+            if storage.data_ptr() <= address < storage.data_ptr() + storage.nbytes():
+                return y
+        inner = tensor_of(y, address, depth - 1)
+        if inner is not None:
+            return inner
     return None
 
 

@@ -229,6 +229,8 @@ class Sources:
             return self.value(x.value)
         if isinstance(x, tl.dtype):
             return [], dtype_text(x)
+        if type(x).__module__ == "torch" and type(x).__name__ == "dtype":
+            return ["import torch"], str(x)
         if isinstance(x, bool) or x is None or type(x) in (int, str):
             return [], repr(x)
         if isinstance(x, int):  # an IntEnum's member

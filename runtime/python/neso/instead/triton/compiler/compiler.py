@@ -96,6 +96,7 @@ class Recipe:
         self.kernel, self.file = source.name_of(fn), fn.fn.__code__.co_filename
         self.main, self.sources, self.written = source.stand_alone(fn, src.constants)
         self.constants, self.attrs, self.source = src.constants, src.attrs, source
+        self.names = fn.arg_names
         kinds = {name: src.signature.get(name, "constexpr") for name in fn.arg_names}
         self.signature = ", ".join(f"{p.name}={self._entry((i,), kinds[p.name], p.is_constexpr)}" for i, p in enumerate(fn.params)
                                    if (i,) in self.constants or p.name in src.signature)
@@ -107,7 +108,7 @@ class Recipe:
         # must all run at once.
         self.skip = "persistent_grid" if options.launch_cooperative_grid else None
         self.texts, self.paths = self.sources.texts, self.sources.paths
-        del self.constants, self.attrs, self.source, self.sources, self.written
+        del self.names, self.constants, self.attrs, self.source, self.sources, self.written
 
     def _entry(self, path, kind, is_constexpr=False):
         """Returns an entry of the signature. The path of a tuple's element has one more index."""
@@ -120,7 +121,7 @@ class Recipe:
             if not is_constexpr and isinstance(x, int) and x == 1 and not isinstance(x, bool):
                 return "i32:1"
             if self.written.get(path) is None:
-                raise CompilationError(self.kernel, None, f"neso cannot write the constant {x!r} of parameter {path} of "
+                raise CompilationError(self.kernel, None, f"neso cannot write the constant {x!r} of parameter '{self.names[path[0]]}' of "
                                                           f"'{self.kernel}' as an expression of the language")
             return self.written[path]
         if kind.startswith("nvTmaDesc"):
