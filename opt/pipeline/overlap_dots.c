@@ -344,41 +344,39 @@ void hoist_constants(struct op *loop)
     }
 }
 
-struct first_copy {
-    const struct op *bar; /* the mbarrier that the copies complete */
-    int n, at; /* the number of copies seen so far; the index of the first that completes `bar`, or -1 */
+/* In which order the producer copies the tiles of the two dots. */
+struct copy_order {
+    const struct op *first_bar, *second_bar; /* the mbarriers that the copies for each dot complete */
+    const struct block *first, *second;      /* the blocks of the latest such copies; NULL: none */
+    bool is_second_early; /* in some block, a copy for the second dot precedes all copies for the first dot */
 };
 
 static void note_copy(struct op *o, void *ctx)
 {
-    struct first_copy *c = ctx;
-    if (o->code != OP_tensor_copy)
-        return;
-    if (c->at < 0 && buffer_alloc(op_opnd(o, 1), NULL) == c->bar)
-        c->at = c->n;
-    c->n++;
-}
-
-/* Counts the tensor_copy ops of the function in program order. Returns the index of the first copy that
- * completes the mbarrier of effect number `wait` (WAIT_A or WAIT_B), or -1. */
-static int first_copy(const struct rotation *r, int wait)
-{
-    struct first_copy c = {.bar = buffer_alloc(op_opnd(r->effects[wait], 0), NULL), .at = -1};
-    block_walk(r->loop->block->func->body, note_copy, &c);
-    return c.at;
+    struct copy_order *c = ctx;
+    const struct op *bar = o->code == OP_tensor_copy ? buffer_alloc(op_opnd(o, 1), NULL) : NULL;
+    if (bar && bar == c->second_bar)
+        c->second = o->block;
+    if (bar && bar == c->first_bar) {
+        c->is_second_early |= c->second == o->block && c->first != o->block;
+        c->first = o->block;
+    }
 }
 
 /* Returns the number of stages of the second dot's ring minus the number of stages that this ring needs. If the
  * result is negative, the producer could deadlock. The ring needs a stage for the second dot of this iteration, which
  * still reads its stage while the producer copies for the first dot of the next iteration. The ring needs one more
  * stage if the producer copies the tile of the second dot before the tile of the first dot: then the tile for
- * the second dot of the next iteration occupies a stage, too. Returns 0 if there is no producer, or if both
- * dots wait for the same copies. */
+ * the second dot of the next iteration occupies a stage, too. Several loops may share the rings, and copy in
+ * different orders; the function does not know which of the producer's loops belongs to r->loop. Returns 0 if there is
+ * no producer, or if both dots wait for the same copies. */
 static int spare_stages(const struct rotation *r)
 {
-    int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);
-    int stages = op_result(buffer_alloc(op_opnd(r->effects[WAIT_B], 0), NULL))->type->nstages;
-    return first < 0 || second < 0 || first == second ? 0 : stages - (first < second ? 1 : 2);
+    struct copy_order c = {.first_bar = buffer_alloc(op_opnd(r->effects[WAIT_A], 0), NULL),
+                           .second_bar = buffer_alloc(op_opnd(r->effects[WAIT_B], 0), NULL)};
+    int stages = op_result(c.second_bar)->type->nstages;
+    block_walk(r->loop->block->func->body, note_copy, &c);
+    return !c.first || !c.second || c.first_bar == c.second_bar ? 0 : stages - (c.is_second_early ? 2 : 1);
 }
 
 /* Returns whether there are 2 to STAGGER_GROUPS_MOST warpgroups, each of which computes rows of its own. */
