@@ -7,7 +7,13 @@
  * The pass walks regions in order with a scoped hash table, which holds the ops that dominate the current op.
  * A load can replace a later load only if no op between the two loads may write, so a load's entry records
  * how many writes precede the load. Loads are equal even if their eviction priorities differ; the first load
- * keeps its priority. An assertion disappears if an earlier assertion has the same condition and mask. The
+ * keeps its priority. A load through the pointers of the store before it, in the same block, becomes the stored value:
+ *
+ *     store %p, %x               store %p, %x
+ *     %y = load %p        =>     (uses of %y become %x)
+ *
+ * So such a load needs no barrier, although the thread that loads an element may not be the thread that has stored
+ * it. Programs that store and at once load rely on this: in Triton both have the same layout. An assertion disappears if an earlier assertion has the same condition and mask. The
  * pass does not replace ops with regions. Needs: valid SSA. Leaves: no dead ops that were not dead before. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -26,6 +32,8 @@ struct cse {
     int *buckets; /* index + 1 of each bucket's newest entry; 0: the bucket is empty */
     int nbuckets; /* the number of buckets, a power of two */
     int nwrites;
+    const struct op
+        *store; /* the last op that may write, if it is a store outside loops and branches; else NULL */
     struct arena *arena;
 };
 
@@ -149,6 +157,28 @@ static void replace(struct op *o, struct op *with)
     op_erase(o);
 }
 
+/* Replaces the load o by the value that c->store has just stored through the same pointers. Where the mask is false,
+ * the result is the load's `other`. Returns false if it does not apply. */
+static bool forward(const struct cse *c, struct op *o)
+{
+    const struct op *store = c->store;
+    struct value *mask = op_opnd(o, 1), *other = op_opnd(o, 2);
+    if (!store || store->block != o->block || op_opnd(store, 0) != op_opnd(o, 0) ||
+        op_opnd(store, 2) != mask || op_opnd(store, 1)->type != op_result(o)->type ||
+        op_int(o, ATTR_volatile))
+        return false;
+    struct value *x = op_opnd(store, 1);
+    if (mask && other) {
+        struct builder b = build_before(o);
+        x = build_select(&b, mask, x, other);
+    }
+    opt_explain(o->block->func,
+                &(struct explanation){DECISION_replaced, .at = o, .values = {op_result(o), x}});
+    value_replace(op_result(o), x);
+    op_erase(o);
+    return true;
+}
+
 static void visit_block(struct cse *c, struct block *b);
 
 /* The first op of a loop's body may run after writes of an earlier iteration. So if the body writes, a write
@@ -159,10 +189,12 @@ static void visit_regions(struct cse *c, struct op *o)
     bool writes = op_may_write(o);
     if (writes && o->code != OP_if)
         c->nwrites++;
+    c->store = writes ? NULL : c->store;
     for (int i = 0; i < o->nregions; i++)
         visit_block(c, o->regions[i]);
     if (writes)
         c->nwrites++;
+    c->store = writes ? NULL : c->store;
 }
 
 static void visit_op(struct cse *c, struct op *o)
@@ -171,6 +203,8 @@ static void visit_op(struct cse *c, struct op *o)
         visit_regions(c, o);
         return;
     }
+    if (o->code == OP_load && forward(c, o))
+        return;
     if (takes_part(o)) {
         uint64_t hash = hash_op(o);
         int nwrites = o->code == OP_load ? c->nwrites : 0;
@@ -181,8 +215,10 @@ static void visit_op(struct cse *c, struct op *o)
             enter(c, o, hash, nwrites);
         return;
     }
-    if (op_may_write(o))
+    if (op_may_write(o)) {
         c->nwrites++;
+        c->store = o->code == OP_store && !op_int(o, ATTR_volatile) ? o : NULL;
+    }
 }
 
 static void visit_block(struct cse *c, struct block *b)
