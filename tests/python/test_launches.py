@@ -99,8 +99,9 @@ def by_tuple(pair, more, out, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def of_dtype(x, out, dtype: tl.constexpr):
-    tl.store(out, tl.load(x) * 2)
+def of_dtype(x, out, dtype: tl.constexpr, same: tl.constexpr):
+    factor: tl.constexpr = 2 if dtype == same and x.dtype.element_ty != dtype else 3
+    tl.store(out, tl.load(x) * factor)
 
 
 @triton.jit
@@ -326,8 +327,8 @@ class LaunchTest(unittest.TestCase):
     def test_a_dtype_of_torch(self):
         kind = type("dtype", (), {"__module__": "torch", "__repr__": lambda self: "torch.float32", "__hash__": lambda self: 1,
                                   "__eq__": lambda self, other: self is other})
-        x, y = Tensor([2.0]), Tensor([0])
-        of_dtype[(1,)](x, y, kind())
+        x, y, dtype = Tensor([2.0]), Tensor([0]), kind()
+        of_dtype[(1,)](x, y, dtype, dtype)
         self.assertEqual(y.values[0], 4)
 
     def test_an_object_around_a_tensor(self):

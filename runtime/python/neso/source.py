@@ -140,6 +140,10 @@ class Sources:
             return [f"from triton.language.extra import libdevice as {name}"]
         if module.__name__ == "triton.language.target_info":
             return [f"import {self._target_info()} as {name}"]
+        if module.__name__ == "torch" and attributes and all(is_torch_dtype(getattr(module, a, None)) for a in attributes):
+            for attribute in sorted(attributes):
+                self._torch_dtype(getattr(module, attribute))
+            return [f"import {TORCH_DTYPES} as {name}"]
         if is_tritons(module.__name__) or module.__name__ in ("math", "torch"):
             return [f"import {module.__name__} as {name}"]
         made = f"m{len(self.known)}_{name}"
@@ -183,6 +187,15 @@ class Sources:
         if inspect.isfunction(value) and getattr(value, "__closure__", None):
             scope.update(inspect.getclosurevars(value).nonlocals)
         return self._define(value, name, "", text, scope, inspect.getsourcelines(value)[1]), name
+
+    def _torch_dtype(self, x):
+        """Adds a dtype of torch to the module of these dtypes, and returns its name there. It is an object that equals no other: in Triton, too,
+        it is no type of the language."""
+        name = str(x).rpartition(".")[2]
+        text = self.texts.setdefault(TORCH_DTYPES, "class dtype:\n    pass\n\n\n")
+        if f"\n{name} = " not in text:
+            self.texts[TORCH_DTYPES] = f"{text}{name} = dtype()\n"
+        return name
 
     def _target_info(self):
         """Makes the module of the functions that query the target, with the answers for the current target, and returns
@@ -229,8 +242,9 @@ class Sources:
             return self.value(x.value)
         if isinstance(x, tl.dtype):
             return [], dtype_text(x)
-        if type(x).__module__ == "torch" and type(x).__name__ == "dtype":
-            return ["import torch"], str(x)
+        if is_torch_dtype(x):
+            name = self._torch_dtype(x)
+            return [f"from {TORCH_DTYPES} import {name} as {name}_of_torch"], f"{name}_of_torch"
         if isinstance(x, bool) or x is None or type(x) in (int, str):
             return [], repr(x)
         if isinstance(x, int):  # an IntEnum's member
@@ -249,6 +263,13 @@ class Sources:
             alias = f"{found[1]}_of_{found[0].replace('.', '_')}"
             return [f"from {found[0]} import {found[1]} as {alias}"], alias
         return [], None
+
+
+TORCH_DTYPES = "torch_dtypes"  # the module that stands for torch in a kernel that reads only its dtypes
+
+
+def is_torch_dtype(x):
+    return type(x).__module__ == "torch" and type(x).__name__ == "dtype"
 
 
 def dtype_text(x):
