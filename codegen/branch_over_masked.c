@@ -110,7 +110,7 @@ static bool may_move(const struct branch_over *s, const struct insn *in, int sto
 }
 
 /* Finds the instructions that move to the store at position `at` of block b. Sets to[i] to `at` for each such
- * instruction i, and returns how many there are. `number` is the number of the store (struct moved_reg). */
+ * instruction i, and returns how many there are. `number` is the store's number in struct moved_reg. */
 static int find_needs(struct branch_over *s, const struct mblock *b, int at, int number, int *to)
 {
     const int distance = s->m->func->module->params->branch_over_masked_distance;

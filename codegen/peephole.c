@@ -274,8 +274,8 @@ static void remove_null(struct mblock *b)
     b->insns.n = kept;
 }
 
-/* Blocks x and y are the arms of the branch at the end of b. Of two equal instructions, one in each arm,
- * moves the one in x to b, before the branch, and removes the one in y. */
+/* Blocks x and y are the arms of the branch at the end of b. If an instruction of
+ * x equals an instruction of y, moves the instruction of x to b, before the branch, and removes that of y. */
 static void hoist_from_arms(struct peep *p, struct mblock *b, struct mblock *x, struct mblock *y)
 {
     uint64_t *hashes = NEW_ARRAY(p->m->arena, x->insns.n + 1, uint64_t);

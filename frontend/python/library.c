@@ -204,14 +204,12 @@ static struct obj *copy_object(struct eval *e, struct obj *x, bool deep, struct 
         for (int i = 0; deep && i < out->seq.n; i++)
             out->seq.at[i] = copy_object(e, out->seq.at[i], deep, at);
     } else if (x->kind == OBJ_dict || x->kind == OBJ_set) {
-        out = x->kind == OBJ_dict ? obj_dict(e) : obj_set(e);
+        out = obj_emptied(e, x);
         for (int i = 0; i < x->dict->entries.n; i++) {
             struct dict_entry entry = x->dict->entries.at[i];
             if (entry.key)
                 dict_set(e, out->dict, entry.key, deep ? copy_object(e, entry.value, deep, at) : entry.value);
         }
-        out->is_frozen = x->is_frozen;
-        out->dict->factory = x->dict->factory;
     } else if (x->kind == OBJ_instance) {
         out = obj_instance(e, x->instance.class);
         for (int i = 0; i < x->instance.scope->names.n; i++) {

@@ -624,12 +624,10 @@ static struct obj *clear(struct eval *e, struct obj **args, const struct args *c
 static struct obj *copy(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)call;
-    struct obj *out = args[0]->kind == OBJ_dict ? obj_dict(e) : obj_set(e);
+    struct obj *out = obj_emptied(e, args[0]);
     for (int i = 0; i < args[0]->dict->entries.n; i++)
         if (args[0]->dict->entries.at[i].key)
             dict_set(e, out->dict, args[0]->dict->entries.at[i].key, args[0]->dict->entries.at[i].value);
-    out->is_frozen = args[0]->is_frozen;
-    out->dict->factory = args[0]->dict->factory;
     return out;
 }
 

@@ -20,6 +20,8 @@ struct obj *obj_str_of(struct eval *e, const char *s, size_t n); /* does not cop
 struct obj *obj_text(struct eval *e, const struct text *t);      /* does not copy the bytes */
 struct obj *obj_pair(struct eval *e, struct obj *a, struct obj *b);
 struct obj *obj_set(struct eval *e);
+/* Returns an empty dict or set that differs from x only in its entries: a frozenset, a defaultdict and so on. */
+struct obj *obj_emptied(struct eval *e, const struct obj *x);
 struct obj *obj_class(struct eval *e, const char *name, struct obj *base);
 struct obj *obj_instance(struct eval *e, struct obj *class);
 bool obj_is_number(const struct obj *x);  /* returns whether x is a bool, int or float */

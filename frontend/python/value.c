@@ -121,6 +121,14 @@ struct obj *obj_set(struct eval *e)
     return x;
 }
 
+struct obj *obj_emptied(struct eval *e, const struct obj *x)
+{
+    struct obj *out = x->kind == OBJ_dict ? obj_dict(e) : obj_set(e);
+    out->is_frozen = x->is_frozen;
+    out->dict->factory = x->dict->factory;
+    return out;
+}
+
 struct obj *obj_type(struct eval *e, const struct lang_type *t)
 {
     struct obj *x = obj_new(e, OBJ_type);

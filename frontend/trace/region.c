@@ -23,23 +23,31 @@
 
 typedef VEC(const struct op *) assertions;
 
-static bool asserts(const struct block *b);
+/* Returns the first op in the block, or in a region of its ops, for which `holds` returns true; NULL if there is none. */
+static const struct op *find(const struct block *b, bool (*holds)(const struct op *o))
+{
+    for (const struct op *o = b->first; o; o = o->next) {
+        const struct op *found = holds(o) ? o : NULL;
+        for (int i = 0; i < o->nregions && !found; i++)
+            found = find(o->regions[i], holds);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static bool is_assertion(const struct op *o)
+{
+    return o->code == OP_assert;
+}
 
 /* Returns whether a region of o contains an assertion. */
 static bool has_assertion(const struct op *o)
 {
+    bool found = false;
     for (int i = 0; i < o->nregions; i++)
-        if (asserts(o->regions[i]))
-            return true;
-    return false;
-}
-
-static bool asserts(const struct block *b)
-{
-    for (const struct op *o = b->first; o; o = o->next)
-        if (o->code == OP_assert || has_assertion(o))
-            return true;
-    return false;
+        found |= find(o->regions[i], is_assertion) != NULL;
+    return found;
 }
 
 static struct value *code_of_block(struct eval *e, struct block *b, assertions *all);
@@ -190,7 +198,7 @@ static struct op *with_operand(struct eval *e, struct op *o, struct value *x, st
 
 struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at)
 {
-    if (!asserts(o->regions[0]))
+    if (!has_assertion(o))
         return o;
     assertions all = {0};
     const struct type *x = op_opnd(o, 0)->type, *i32 = type_scalar(e->trace->module, DT_i32);
@@ -216,33 +224,17 @@ struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at)
 
 /* -- tracing -- */
 
-/* Returns an op of the block with an effect other than an assertion; NULL if there is none. */
-static const struct op *find_effect(const struct block *b)
+static bool has_other_effect(const struct op *o)
 {
-    for (const struct op *o = b->first; o->next; o = o->next) {
-        bool is_control = op_info[o->code].family == FAMILY_control;
-        const struct op *found = is_control || o->code == OP_assert || is_pure(o) ? NULL : o;
-        for (int i = 0; i < o->nregions && !found; i++)
-            found = find_effect(o->regions[i]);
-        if (found)
-            return found;
-    }
-    return NULL;
+    return op_info[o->code].family != FAMILY_control && !is_assertion(o) && !is_pure(o);
 }
 
-/* Returns an op of the block that makes a tile; NULL if there is none. */
-static const struct op *find_tile(const struct block *b)
+static bool makes_tile(const struct op *o)
 {
-    for (const struct op *o = b->first; o; o = o->next) {
-        const struct op *found = NULL;
-        for (int i = 0; i < o->nresults && !found; i++)
-            found = o->results[i].type->kind == TY_tile ? o : NULL;
-        for (int i = 0; i < o->nregions && !found; i++)
-            found = find_tile(o->regions[i]);
-        if (found)
-            return found;
-    }
-    return NULL;
+    for (int i = 0; i < o->nresults; i++)
+        if (o->results[i].type->kind == TY_tile)
+            return true;
+    return false;
 }
 
 /* Calls fn on the region's arguments, and returns the result. Argument i has the type types[i % n]. */
@@ -276,7 +268,7 @@ static bool end_region(struct eval *e, struct block *b, int n, struct value *con
 {
     struct builder end = build_at_end(b, trace_loc(e, at));
     build_yield(&end, n, values);
-    const struct op *effect = find_effect(b), *tile = find_tile(b);
+    const struct op *effect = find(b, has_other_effect), *tile = find(b, makes_tile);
     if (effect)
         diag_error(e->diag, trace_loc(e, at), ERR_combine_effects, op_info[effect->code].name);
     else if (tile)

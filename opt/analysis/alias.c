@@ -52,8 +52,8 @@ static bool largest_opnd(struct affine_table *t, const struct op *o, int i, int 
 }
 
 /* Appends an upper bound of o, which is x / y or x % y. Returns false if x may be negative, or if y is not
- * uniform; for proof.c, y need not be uniform. Assumes that y is positive, as all divisors in index
- * arithmetic are. */
+ * uniform; for proof.c, y need not be uniform. Assumes that y is positive, because all divisors in
+ * index arithmetic are positive. */
 static bool largest_quotient(struct affine_table *t, const struct op *o, int depth, struct guards *g,
                              struct expr *out)
 {

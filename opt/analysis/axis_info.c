@@ -154,8 +154,8 @@ static bool same(const struct axis *x, const struct axis *y, const struct type *
     return x->nonnegative == y->nonnegative;
 }
 
-/* -- transfer functions (rules) for dimension d. x and y are the operands. r is the result; on entry, its
- * log_constant is already set. A variable such as `run` is log2 of a run's length -- */
+/* -- transfer functions (rules) for dimension d. x and y are the operands. r is the result, whose log_constant
+ * the caller has set. Lengths of runs, such as the variable `run`, are logarithms to base 2 -- */
 
 /* Returns log2 of the length of runs over which the values of x are consecutive and the values of y are
  * equal. */

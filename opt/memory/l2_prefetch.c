@@ -20,7 +20,7 @@
  *
  * A loop that reads its row tile by tile waits for each tile. So the program prefetches, before the loop, the first
  * l2_prefetch_loop_bytes of the row. If each iteration reduces a whole tile, the iteration also prefetches a later
- * tile of the row. This tile is l2_prefetch_loop_bytes ahead, or one tile if tiles are longer, and the
+ * tile of the row. The distance to this tile is l2_prefetch_loop_bytes, or one tile if tiles are longer, and the
  * prefetch before the loop then covers the tiles up to this distance. If several loops read the same row, the
  * row is in L2 when the last loop runs, so this loop needs no memory bandwidth for the row. If tiles are
  * long, the program uses the free bandwidth: before the last loop, it prefetches the first tile of a later

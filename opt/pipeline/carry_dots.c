@@ -32,6 +32,7 @@
  * Loops of two dots are left to overlap_dots.c. In loops of three dots the gain is smaller than the noise:
  * the measured times of attention backward's loop for dQ, D = 64, changed by +1.6 and -1.5 percent. Needs:
  * layouts. */
+#include "ir/target/engine.h"
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
@@ -129,9 +130,8 @@ static bool is_written(const struct carried_dot *c, const struct value *x)
  * codegen/select/wgmma.c), which the carried value does not keep. */
 static bool is_safe(const struct carried_dot *c, const struct value *x)
 {
-    enum { COPIED_BYTES = 4 };
     if (x->type->kind == TY_tile)
-        return type_elem_bytes(x->type) < COPIED_BYTES;
+        return mma_choose(c->dot, true, false).fragment->word_elems > 1;
     return value_is_outside(x, c->loop) || (x->def->code == OP_shared_stage && !is_written(c, x));
 }
 
